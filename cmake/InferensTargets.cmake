@@ -1,0 +1,46 @@
+# The two ways things are built here: a layer (static library, one per folder of src/) and a test program (one per folder
+# of tests/). Sources are globbed, so that a new file needs no edit of a build file.
+
+add_library(inferens_options INTERFACE)
+target_include_directories(inferens_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(inferens_options INTERFACE
+  -Wall -Wextra -Werror -Wnon-virtual-dtor -Wshadow=local -fno-strict-aliasing
+  # Contracting a*b+c changes bits between builds; kernels call fma where they want one.
+  -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports false positives of these deep inside the standard library when it inlines at -O2 and above.
+  target_compile_options(inferens_options INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict -Wno-stringop-overread -Wno-dangling-pointer)
+endif()
+target_link_libraries(inferens_options INTERFACE Threads::Threads)
+if(INFERENS_SANITIZE)
+  target_compile_options(inferens_options INTERFACE -fsanitize=${INFERENS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(inferens_options INTERFACE -fsanitize=${INFERENS_SANITIZE})
+endif()
+if(INFERENS_FUZZ)
+  target_compile_options(inferens_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# inferens_layer(NAME LINKS…): library inferens_NAME from the .cc files directly in this folder and its subfolders, except
+# those named *_main.cc.
+function(inferens_layer name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_main\\.cc$|/main\\.cc$")
+  if(NOT sources)
+    return()
+  endif()
+  add_library(inferens_${name} STATIC ${sources})
+  target_link_libraries(inferens_${name} PUBLIC inferens_options ${ARGN})
+endfunction()
+
+# inferens_test(FOLDER LINKS…): test program test_FOLDER from tests/FOLDER/**/*_test.cc, each case known to ctest.
+function(inferens_test folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(test_${folder} ${sources})
+  target_link_libraries(test_${folder} PRIVATE ${ARGN} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_definitions(test_${folder} PRIVATE
+    INFERENS_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/golden" INFERENS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  gtest_discover_tests(test_${folder} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()
