@@ -127,9 +127,16 @@ struct RequestTimings {
   int64_t total = 0;     // submit to end
 };
 
-// What happens to a request, in order, per choice index: text…, finished; then once per request: done (or error).
+// What happens to a request, in order: prompt (when echo or prompt_logprobs was asked); per choice index: text…, finished;
+// then once per request: done (or error, and nothing after it).
 struct GenerationEvent {
-  enum class Kind { kText, kFinished, kDone, kError };
+  enum class Kind {
+    kPrompt,    // the prompt's tokens; text when echo; one logprobs entry per token when prompt_logprobs, the first with rank 0
+    kText,
+    kFinished,  // tokens: the stop token that ended the choice, when one did
+    kDone,
+    kError,
+  };
   Kind kind = Kind::kText;
   int32_t index = 0;                // choice, 0 ≤ index < n
   std::string text;                 // kText: whole UTF-8, never part of a held-back stop string
