@@ -31,7 +31,9 @@ TEST(GoldenLogits, EveryFileIsWholeAndConsistent) {
         double stored = log_sum_exp(row.values);
         // A part of the terms gives a part of the sum.
         ASSERT_LT(stored, row.log_sum_exp + 1e-4);
-        if (row.ids.size() == file.vocab_size) ASSERT_NEAR(stored, row.log_sum_exp, 1e-4);
+        if (row.ids.size() == file.vocab_size) {
+          ASSERT_NEAR(stored, row.log_sum_exp, 1e-4);
+        }
       }
     }
   }
