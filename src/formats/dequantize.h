@@ -5,17 +5,14 @@
 #include <span>
 
 #include "formats/gguf.h"
+#include "formats/half.h"  // half_to_float and its kin: callers of dequantize want them
 #include "inferens/status.h"
 
 namespace inferens {
 
 // Expands consecutive blocks. data.size() must be whole blocks and out.size() their weights; otherwise invalid_argument.
-// Integer types convert to float. Thread safe.
+// Integer types convert to float. Neither span needs more alignment than its element type. Q8_1 is unsupported: it is a
+// format of activations whose stored layout was never fixed. Thread safe.
 Status dequantize(TensorType type, std::span<const std::byte> data, std::span<float> out);
-
-float half_to_float(uint16_t half);
-uint16_t float_to_half(float value);    // round to nearest even
-float bfloat16_to_float(uint16_t b);
-uint16_t float_to_bfloat16(float value);  // round to nearest even, NaN stays NaN
 
 }  // namespace inferens

@@ -25,6 +25,7 @@ enum class TensorType : uint32_t {
   kQ2_K = 10, kQ3_K = 11, kQ4_K = 12, kQ5_K = 13, kQ6_K = 14, kQ8_K = 15,
   kIQ2_XXS = 16, kIQ2_XS = 17, kIQ3_XXS = 18, kIQ1_S = 19, kIQ4_NL = 20, kIQ3_S = 21, kIQ2_S = 22, kIQ4_XS = 23,
   kI8 = 24, kI16 = 25, kI32 = 26, kI64 = 27, kF64 = 28, kIQ1_M = 29, kBF16 = 30, kTQ1_0 = 34, kTQ2_0 = 35, kMXFP4 = 39,
+  kNVFP4 = 40, kQ1_0 = 41,
 };
 
 std::string_view tensor_type_name(TensorType t);  // "Q4_K"
@@ -41,7 +42,8 @@ struct GgufArray;
 using GgufValue = std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string_view,
                                std::shared_ptr<const GgufArray>, uint64_t, int64_t, double>;
 
-// Elements are kept in the file and read on demand; an array of arrays is kept as nested GgufArrays.
+// Elements are kept in the file and read on demand; an array of arrays is kept as nested GgufArrays. The index of a
+// GgufValue is the format's value type number.
 struct GgufArray {
   uint32_t element_type = 0;  // GGUF value type number (8 = string, 9 = array)
   uint64_t count = 0;
@@ -65,9 +67,12 @@ struct TensorInfo {
 
 class GgufFile {
  public:
-  // Opens a file; of a split model any part may be named and all parts are opened. Errors name the file and the reason.
+  // Opens a file; of a split model any part may be named and all parts are opened: metadata is that of the first part,
+  // tensors are those of all. Errors are one line that names the file, the reason and what to do.
+  // A file that another process shortens while it is open cannot be defended against: reading the lost bytes raises
+  // SIGBUS, as with every memory map. Replace model files by renaming a new one over them, as our own writers do.
   static StatusOr<GgufFile> open(const std::string& path);
-  // The same checks over bytes in memory (fuzzing, tests). The bytes must outlive the result.
+  // The same checks over one file's bytes in memory (fuzzing, tests). The bytes must outlive the result.
   static StatusOr<GgufFile> parse(std::span<const std::byte> bytes, const std::string& name);
 
   const std::string& path() const { return path_; }
@@ -95,6 +100,12 @@ class GgufFile {
 
  private:
   friend class GgufParser;
+  static StatusOr<GgufFile> open_part(const std::string& path);
+  static StatusOr<GgufFile> open_split(GgufFile named, uint32_t count);
+  Status add_part(GgufFile part, uint32_t index, uint32_t count);
+  StatusOr<const GgufArray*> get_array(std::string_view key, std::string_view wanted) const;
+  Status wrong_elements(std::string_view key, std::string_view wanted) const;
+
   std::string path_;
   uint32_t version_ = 0;
   std::vector<MappedFile> parts_;
