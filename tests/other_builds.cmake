@@ -1,0 +1,15 @@
+# Checks that need another build than this one, so that one ctest run tells the whole truth. scripts/test.sh makes those
+# builds first; a program that is not there fails its check.
+
+# Every folder of tests again under clang with AddressSanitizer and UndefinedBehaviorSanitizer (the fuzz build has both).
+file(GLOB folders RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/*_test.cc)
+list(TRANSFORM folders REPLACE "/.*" "")
+list(REMOVE_DUPLICATES folders)
+foreach(folder ${folders})
+  add_test(NAME asan-ubsan.${folder} COMMAND ${CMAKE_SOURCE_DIR}/build/fuzz/tests/test_${folder} --gtest_brief=1)
+  set_tests_properties(asan-ubsan.${folder} PROPERTIES TIMEOUT 900 LABELS sanitizer)
+endforeach()
+
+# What threads share, under ThreadSanitizer.
+add_test(NAME tsan.base COMMAND ${CMAKE_SOURCE_DIR}/build/tsan/tests/test_base --gtest_brief=1)
+set_tests_properties(tsan.base PROPERTIES TIMEOUT 900 LABELS sanitizer)
