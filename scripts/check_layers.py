@@ -42,7 +42,7 @@ CODE_RULES = [
     (re.compile(r"(?<![\w.:])(?:new\s+[A-Za-z_:]|delete\s*\[?\]?\s*[A-Za-z_(*])|\b(?:malloc|calloc|realloc)\s*\("),
      never, "own memory through containers and smart pointers"),
 ]
-HEADER_RULES = [(re.compile(r"^[ \t]*using\s+namespace\b", re.M), "no `using namespace` in headers")]
+HEADER_RULES = [(re.compile(r"^using\s+namespace\b", re.M), "no `using namespace` in headers")]
 INTRINSIC_HEADER = re.compile(r"(?:\w*intrin|arm_neon|arm_sve)\.h$")
 
 
