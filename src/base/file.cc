@@ -58,24 +58,45 @@ StatusOr<std::string> read_file(const std::string& path, size_t max_bytes) {
   }
 }
 
-Status write_file_atomically(const std::string& path, std::string_view bytes) {
-  std::string temporary = path + ".tmp." + std::to_string(::getpid());
-  {
-    Descriptor d{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-    if (d.fd < 0) return errno_status("cannot create", temporary, errno);
-    Status s = write_all(d.fd, bytes, temporary);
-    if (s.ok() && ::fsync(d.fd) != 0) s = errno_status("cannot sync", temporary, errno);
-    if (!s.ok()) {
-      ::unlink(temporary.c_str());
-      return s;
-    }
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    Status s = errno_status("cannot rename into", path, errno);
-    ::unlink(temporary.c_str());
-    return s;
-  }
+StatusOr<AtomicFile> AtomicFile::create(const std::string& path) {
+  AtomicFile f;
+  f.path_ = path;
+  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
+  f.fd_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (f.fd_ < 0) return errno_status("cannot create", temporary, errno);
+  f.temporary_ = temporary;
+  return f;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& o) noexcept
+    : fd_(std::exchange(o.fd_, -1)), path_(std::move(o.path_)), temporary_(std::exchange(o.temporary_, {})) {}
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
+  std::swap(fd_, o.fd_);
+  std::swap(path_, o.path_);
+  std::swap(temporary_, o.temporary_);
+  return *this;
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Status AtomicFile::append(std::string_view bytes) { return write_all(fd_, bytes, temporary_); }
+
+Status AtomicFile::commit() {
+  if (::fsync(fd_) != 0) return errno_status("cannot sync", temporary_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return errno_status("cannot rename into", path_, errno);
+  temporary_.clear();
   return ok_status();
+}
+
+Status write_file_atomically(const std::string& path, std::string_view bytes) {
+  auto file = AtomicFile::create(path);
+  if (!file.ok()) return file.status();
+  if (Status s = file->append(bytes); !s.ok()) return s;
+  return file->commit();
 }
 
 Status make_directories(const std::string& path) {

@@ -15,7 +15,28 @@ namespace inferens {
 // Reads a whole file of at most max_bytes; larger is an error, never a cut.
 StatusOr<std::string> read_file(const std::string& path, size_t max_bytes = size_t{1} << 30);
 
-// Writes to a temporary name in the same folder, syncs, and renames over `path`: a reader sees the old or the new bytes.
+// A file written piece by piece to a temporary name in the same folder. commit() syncs and renames it over `path`: a reader
+// sees the old or the new bytes. Without commit() nothing is left behind. Movable, not copyable; one thread at a time.
+class AtomicFile {
+ public:
+  static StatusOr<AtomicFile> create(const std::string& path);
+  AtomicFile(AtomicFile&& o) noexcept;
+  AtomicFile& operator=(AtomicFile&& o) noexcept;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  Status append(std::string_view bytes);
+  Status commit();  // at most once, and nothing after it
+
+ private:
+  AtomicFile() = default;
+  int fd_ = -1;
+  std::string path_;
+  std::string temporary_;  // empty once committed
+};
+
+// The same for bytes at hand.
 Status write_file_atomically(const std::string& path, std::string_view bytes);
 
 Status make_directories(const std::string& path);

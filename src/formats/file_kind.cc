@@ -76,7 +76,7 @@ std::string describe_wrong_file(std::span<const std::byte> bytes) {
   return "its first bytes are those of no known model format: check the path, or download the model again";
 }
 
-std::string quoted(std::string_view text) {
+std::string quote_name(std::string_view text) {
   constexpr size_t kLongest = 80;
   constexpr char kHex[] = "0123456789abcdef";
   std::string out = "'";

@@ -12,6 +12,6 @@ namespace inferens {
 std::string describe_wrong_file(std::span<const std::byte> bytes);
 
 // Text from a file made fit for a one-line error: quoted, cut at 80 bytes, bytes outside printable ASCII as \xNN.
-std::string quoted(std::string_view text);
+std::string quote_name(std::string_view text);
 
 }  // namespace inferens

@@ -48,12 +48,12 @@ void append_elements(const GgufArray& array, std::vector<Out>& out) {
 }
 
 Status wrong_kind(std::string_view key, const GgufValue& value, std::string_view wanted, const std::string& path) {
-  return data_loss("'" + path + "': metadata key " + quoted(key) + " is " + std::string(kind_of(value)) + ", not " +
+  return data_loss("'" + path + "': metadata key " + quote_name(key) + " is " + std::string(kind_of(value)) + ", not " +
                    std::string(wanted) + ": the file was made wrongly, get another conversion");
 }
 
 Status missing(std::string_view key, const std::string& path) {
-  return not_found("'" + path + "': metadata key " + quoted(key) +
+  return not_found("'" + path + "': metadata key " + quote_name(key) +
                    " is missing: the file is not a whole model, get another conversion");
 }
 
@@ -137,7 +137,7 @@ Status GgufFile::add_part(GgufFile part, uint32_t index, uint32_t count) {
   }
   for (const TensorInfo& tensor : part.tensors_) {
     if (!tensor_index_.emplace(tensor.name, tensors_.size()).second) {
-      return data_loss("'" + part.path_ + "': tensor " + quoted(tensor.name) +
+      return data_loss("'" + part.path_ + "': tensor " + quote_name(tensor.name) +
                        " is also in another part: they are not of one model, download all parts again");
     }
     tensors_.push_back(tensor);
@@ -203,7 +203,7 @@ StatusOr<const GgufArray*> GgufFile::get_array(std::string_view key, std::string
 }
 
 Status GgufFile::wrong_elements(std::string_view key, std::string_view wanted) const {
-  return data_loss("'" + path_ + "': metadata key " + quoted(key) + " is an array of another type, not " +
+  return data_loss("'" + path_ + "': metadata key " + quote_name(key) + " is an array of another type, not " +
                    std::string(wanted) + ": the file was made wrongly, get another conversion");
 }
 

@@ -37,6 +37,14 @@ struct BlockShape {
   uint32_t bytes;
 };
 BlockShape block_shape(TensorType t);
+// The stored size of a tensor; shape[0] is the length of a row. nullopt when a row is not whole blocks, or when the bytes or
+// the count of weights do not fit in 63 bits.
+std::optional<uint64_t> tensor_bytes(TensorType t, const std::array<uint64_t, 4>& shape);
+
+// Alignment of tensor data when 'general.alignment' does not say otherwise, and what it may say: a power of two up to the
+// largest page size in use. Beyond that, padding is an attack.
+inline constexpr uint32_t kGgufDefaultAlignment = 32;
+bool is_gguf_alignment(uint32_t alignment);
 
 struct GgufArray;
 using GgufValue = std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool, std::string_view,

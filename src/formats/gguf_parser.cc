@@ -1,7 +1,6 @@
 #include "formats/gguf_parser.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/checked.h"
@@ -24,8 +23,6 @@ constexpr uint64_t kMaxNameBytes = 65535;        // the specification's limit fo
 // The least a metadata pair and a tensor description take in the file: a count can be refused before anything is read.
 constexpr uint64_t kMinMetadataBytes = 8 + 1 + 4 + 1;
 constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;
-constexpr uint32_t kDefaultAlignment = 32;
-constexpr uint32_t kMaxAlignment = 1 << 16;      // the largest page size in use; beyond it padding is an attack
 
 // 0 for strings, arrays and unknown numbers.
 uint32_t fixed_size_of(uint32_t type) {
@@ -98,9 +95,9 @@ Status GgufParser::parse_metadata(GgufFile& file) {
     }
     if (!reader_.read(type)) return truncated(where);
     auto value = parse_value(type);
-    if (!value.ok()) return value.status().with_context("metadata key " + quoted(key));
+    if (!value.ok()) return value.status().with_context("metadata key " + quote_name(key));
     if (!file.metadata_.emplace(key, std::move(value.value())).second) {
-      return damaged("metadata key " + quoted(key) + " appears twice");
+      return damaged("metadata key " + quote_name(key) + " appears twice");
     }
   }
   return ok_status();
@@ -195,10 +192,10 @@ Status GgufParser::parse_tensor_infos(GgufFile& file) {
       return damaged("tensor " + number(i + 1) + " has a name of " + number(tensor.name.size()) + " bytes");
     }
     if (Status s = parse_tensor_info(tensor, offsets[i]); !s.ok()) {
-      return s.with_context("tensor " + quoted(tensor.name));
+      return s.with_context("tensor " + quote_name(tensor.name));
     }
     if (!file.tensor_index_.emplace(tensor.name, i).second) {
-      return damaged("tensor " + quoted(tensor.name) + " appears twice");
+      return damaged("tensor " + quote_name(tensor.name) + " appears twice");
     }
   }
   if (Status s = place_tensors(file, offsets); !s.ok()) return s;
@@ -228,33 +225,14 @@ Status GgufParser::parse_tensor_info(TensorInfo& tensor, uint64_t& offset) {
 
 StatusOr<size_t> GgufParser::alignment_of(const GgufFile& file) const {
   const GgufValue* value = file.find("general.alignment");
-  if (value == nullptr) return size_t{kDefaultAlignment};
+  if (value == nullptr) return size_t{kGgufDefaultAlignment};
   const auto* alignment = std::get_if<uint32_t>(value);
   if (alignment == nullptr) return damaged("metadata key 'general.alignment' is not a uint32");
-  if (*alignment < 8 || *alignment > kMaxAlignment || !std::has_single_bit(*alignment)) {
-    return damaged("metadata key 'general.alignment' is " + number(*alignment) + ", not a power of two from 8 to " +
-                   number(kMaxAlignment));
+  if (!is_gguf_alignment(*alignment)) {
+    return damaged("metadata key 'general.alignment' is " + number(*alignment) + ", not a power of two from 8 to 65536");
   }
   return size_t{*alignment};
 }
-
-namespace {
-
-// The bytes of a tensor by its shape and type; nullopt when no file could hold them.
-std::optional<uint64_t> bytes_of(const TensorInfo& tensor) {
-  const BlockShape block = block_shape(tensor.type);
-  std::optional<uint64_t> bytes = checked_mul<uint64_t>(tensor.shape[0] / block.weights, block.bytes);
-  // The count of weights must fit as well: callers multiply the dimensions without looking.
-  std::optional<uint64_t> weights = tensor.shape[0];
-  for (size_t d = 1; d < tensor.shape.size() && bytes && weights; ++d) {
-    bytes = checked_mul(*bytes, tensor.shape[d]);
-    weights = checked_mul(*weights, tensor.shape[d]);
-  }
-  if (!weights || *weights > INT64_MAX) return std::nullopt;
-  return bytes;
-}
-
-}  // namespace
 
 Status GgufParser::place_tensors(GgufFile& file, std::span<const uint64_t> offsets) {
   auto alignment = alignment_of(file);
@@ -265,13 +243,13 @@ Status GgufParser::place_tensors(GgufFile& file, std::span<const uint64_t> offse
   const std::span<const std::byte> data = bytes_.subspan(*start);
   for (size_t i = 0; i < offsets.size(); ++i) {
     TensorInfo& tensor = file.tensors_[i];
-    const std::string who = "tensor " + quoted(tensor.name);
+    const std::string who = "tensor " + quote_name(tensor.name);
     const uint32_t weights = block_shape(tensor.type).weights;
     if (tensor.row_length() % weights != 0) {
       return damaged(who + " has rows of " + number(tensor.row_length()) + " values, not a multiple of " +
                      number(weights) + " as " + std::string(tensor_type_name(tensor.type)) + " needs");
     }
-    const std::optional<uint64_t> bytes = bytes_of(tensor);
+    const std::optional<uint64_t> bytes = tensor_bytes(tensor.type, tensor.shape);
     if (!bytes) return damaged(who + " has more values than any file can hold");
     if (offsets[i] % *alignment != 0) {
       return damaged(who + " starts at offset " + number(offsets[i]) + ", not a multiple of " + number(*alignment));
@@ -294,7 +272,7 @@ Status GgufParser::check_no_overlap(const GgufFile& file) const {
   for (size_t i = 1; i < by_address.size(); ++i) {
     const TensorInfo& before = *by_address[i - 1];
     if (before.data.data() + before.data.size() > by_address[i]->data.data()) {
-      return damaged("tensors " + quoted(before.name) + " and " + quoted(by_address[i]->name) + " overlap");
+      return damaged("tensors " + quote_name(before.name) + " and " + quote_name(by_address[i]->name) + " overlap");
     }
   }
   return ok_status();

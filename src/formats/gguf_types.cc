@@ -1,6 +1,8 @@
 // The tensor types of GGUF: their numbers, names and block shapes.
 #include <array>
+#include <bit>
 
+#include "base/checked.h"
 #include "formats/gguf.h"
 
 namespace inferens {
@@ -78,5 +80,23 @@ std::optional<TensorType> tensor_type_from_name(std::string_view name) {
 bool is_known_tensor_type(uint32_t number) { return number < kTypes.size() && !kTypes[number].name.empty(); }
 
 BlockShape block_shape(TensorType t) { return entry_of(t).block; }
+
+std::optional<uint64_t> tensor_bytes(TensorType t, const std::array<uint64_t, 4>& shape) {
+  const BlockShape block = block_shape(t);
+  if (block.weights == 0 || shape[0] % block.weights != 0) return std::nullopt;
+  std::optional<uint64_t> bytes = checked_mul<uint64_t>(shape[0] / block.weights, block.bytes);
+  std::optional<uint64_t> weights = shape[0];
+  for (size_t d = 1; d < shape.size() && bytes && weights; ++d) {
+    bytes = checked_mul(*bytes, shape[d]);
+    weights = checked_mul(*weights, shape[d]);
+  }
+  if (!bytes || *bytes > INT64_MAX || !weights || *weights > INT64_MAX) return std::nullopt;
+  return bytes;
+}
+
+bool is_gguf_alignment(uint32_t alignment) {
+  constexpr uint32_t kLeast = 8, kMost = 1 << 16;
+  return alignment >= kLeast && alignment <= kMost && std::has_single_bit(alignment);
+}
 
 }  // namespace inferens
