@@ -58,11 +58,13 @@ class CheckLayersTest(unittest.TestCase):
     def test_what_only_looks_forbidden_is_not(self):
         self.assert_clean({"src/engine/a.cc": "// a new idea: delete it, std::regex, getenv(\nA(const A&) = delete;\nauto s = \"new int; getenv(\";\n"
                            "auto raw = R\"x(delete p; std::regex)x\";\nint big = 1'000'000; int renew = 1; char c = '\"'; /* malloc( */\n"
+                           "auto v = std::unique_ptr<Thing>(new Thing());\n"
                            "#define HWY_TARGET_INCLUDE \"kernels/x.cc\"\n"})
         self.assert_clean({"src/base/environment.cc": 'auto v = std::getenv("A");\n'})
 
     def test_a_header_says_what_it_is_for(self):
         self.assert_fault({"src/base/a.h": "#pragma once\n"}, "opens with")
+        self.assert_clean({"src/base/a.h": "// A.\ninline void f() {\n  using namespace flags;\n}\n"})
         self.assert_fault({"src/base/a.h": "// A.\nusing namespace std;\n"}, "using namespace")
 
     def test_paths_outside_the_repository_are_found_in_every_text(self):
