@@ -1,5 +1,7 @@
 #include "base/environment.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 namespace inferens {
@@ -20,6 +22,20 @@ std::string home_directory() {
 }
 
 std::optional<std::string> forced_isa() { return read("INFERENS_ISA"); }
+
+char** process_environment() { return environ; }
+
+std::optional<std::string> hub_endpoint() {
+  auto own = read("INFERENS_HF_ENDPOINT");
+  return own ? own : read("HF_ENDPOINT");
+}
+
+std::optional<std::string> hub_token() { return read("HF_TOKEN"); }
+
+std::optional<std::string> ollama_registry() {
+  auto own = read("INFERENS_OLLAMA_REGISTRY");
+  return own ? own : read("OLLAMA_REGISTRY");
+}
 
 std::optional<std::string> environment_flag(const std::string& name) { return read(("INFERENS_" + name).c_str()); }
 
