@@ -16,14 +16,6 @@ namespace {
 // About 50 µs on current machines: longer than the gap between two operators of a step, shorter than a human notices.
 constexpr int kSpinRounds = 2000;
 
-void pause_cpu() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 std::vector<int> affinity_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -20,6 +20,15 @@ bool cpu_quota_is_below_affinity();
 // The parsing behind it: a cpu.max text ("max 100000", "150000 100000") to CPUs; 0 when there is no limit or no sense.
 double cpus_of_cpu_max(const std::string& text);
 
+// Tells the CPU that this thread is spinning.
+inline void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 class WorkerPool {
  public:
   // threads includes the caller; 0 means usable_cpus().
@@ -29,6 +38,7 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int size() const { return size_; }
+  bool spins() const { return spin_rounds_ > 0; }
 
   // Runs fn(worker) once on each of size() workers, worker 0 being the caller, and returns when all are done. fn must not
   // throw and must not call the pool. One caller at a time.

@@ -1,0 +1,192 @@
+// The packed products against plain arithmetic on the dequantized weights, on every instruction set this CPU has.
+#include "kernels/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/random.h"
+#include "formats/dequantize.h"
+
+namespace inferens {
+namespace {
+
+constexpr TensorType kTypes[] = {TensorType::kQ4_0, TensorType::kQ4_1, TensorType::kQ5_0, TensorType::kQ5_1, TensorType::kQ8_0,
+                                 TensorType::kQ2_K, TensorType::kQ3_K, TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K,
+                                 TensorType::kIQ4_NL, TensorType::kIQ4_XS, TensorType::kMXFP4, TensorType::kF16, TensorType::kBF16,
+                                 TensorType::kF32, TensorType::kIQ2_XXS, TensorType::kTQ2_0};
+
+// A tensor of random blocks whose scales are sane halves: every code is possible, no value is huge.
+struct RandomTensor {
+  std::vector<std::byte> bytes;
+  TensorInfo info;
+  std::vector<float> values;  // [rows, columns]
+
+  RandomTensor(TensorType type, int64_t rows, int64_t columns, uint64_t seed) {
+    RandomSequence random(seed);
+    BlockShape shape = block_shape(type);
+    bytes.resize(static_cast<size_t>(rows * columns / shape.weights * shape.bytes));
+    for (auto& b : bytes) b = static_cast<std::byte>(random.next());
+    info.name = "w";
+    info.type = type;
+    info.shape = {static_cast<uint64_t>(columns), static_cast<uint64_t>(rows), 1, 1};
+    info.dimensions = 2;
+    info.data = bytes;
+    fix_scales(random, shape);
+    values.resize(static_cast<size_t>(rows * columns));
+    EXPECT_TRUE(dequantize(type, bytes, values).ok());
+  }
+
+  void fix_scales(RandomSequence& random, BlockShape shape) {
+    auto half = [&](size_t at) {
+      uint16_t h = float_to_half(static_cast<float>(0.01 + 0.02 * random.uniform()));
+      std::memcpy(bytes.data() + at, &h, 2);
+    };
+    for (size_t b = 0; b < bytes.size(); b += shape.bytes) {
+      switch (info.type) {
+        case TensorType::kQ2_K: half(b + 80); half(b + 82); break;
+        case TensorType::kQ3_K: half(b + 108); break;
+        case TensorType::kQ6_K: half(b + 208); break;
+        case TensorType::kTQ2_0: half(b + 64); break;
+        case TensorType::kMXFP4: bytes[b] = static_cast<std::byte>(115 + random.below(10)); break;
+        case TensorType::kF16: half(b); break;
+        case TensorType::kBF16: {
+          uint16_t v = float_to_bfloat16(static_cast<float>(random.normal()));
+          std::memcpy(bytes.data() + b, &v, 2);
+          break;
+        }
+        case TensorType::kF32: {
+          auto v = static_cast<float>(random.normal());
+          std::memcpy(bytes.data() + b, &v, 4);
+          break;
+        }
+        case TensorType::kQ4_1: case TensorType::kQ5_1: case TensorType::kQ4_K: case TensorType::kQ5_K: half(b); half(b + 2); break;
+        default: half(b);
+      }
+    }
+  }
+};
+
+
+// All kernels, for `rows` rows of x, with panels computed one by one.
+std::vector<float> product(const KernelTable& kernels, const PackedMatrix& w, const std::vector<float>& x, int64_t rows) {
+  MatmulInput in;
+  in.x = x.data();
+  in.x_stride = w.columns;
+  in.rows = rows;
+  Scratch<uint8_t> memory;
+  in.tiles = {nullptr, rows, w.columns, kernels.tile_rows};
+  in.tiles.data = memory.ensure(ActivationTiles::bytes(rows, w.columns));
+  if (is_integer_format(w.format)) quantize_rows(kernels, x.data(), w.columns, 0, rows, in.tiles);
+  int64_t stride = w.panels() * kPanelRows;
+  Scratch<float> out;
+  out.ensure(static_cast<size_t>(rows * stride));
+  MatmulScratch scratch;
+  matmul_panels(kernels, w, in, 0, w.panels(), out.data(), stride, scratch);
+  std::vector<float> result;
+  for (int64_t r = 0; r < rows; ++r) result.insert(result.end(), out.data() + r * stride, out.data() + r * stride + w.rows);
+  return result;
+}
+
+class MatmulOnEveryIsa : public testing::TestWithParam<Isa> {
+ protected:
+  const KernelTable& kernels() { return **kernels_for(GetParam()); }
+};
+
+// x rounded as quantize_row rounds it, computed plainly.
+std::vector<double> as_quantized(const std::vector<float>& x) {
+  std::vector<double> out(x.size());
+  for (size_t b = 0; b < x.size(); b += 32) {
+    float largest = 0;
+    for (size_t i = b; i < b + 32; ++i) largest = std::max(largest, std::fabs(x[i]));
+    for (size_t i = b; i < b + 32; ++i) {
+      double q = largest > 0 ? std::nearbyint(x[i] * (127.0f / largest)) : 0;
+      out[i] = q * static_cast<double>(largest / 127.0f);
+    }
+  }
+  return out;
+}
+
+TEST_P(MatmulOnEveryIsa, EveryWeightTypeEqualsPlainArithmeticWithinTheRoundingBound) {
+  for (TensorType type : kTypes) {
+    for (auto [rows, n, columns] : {std::tuple{int64_t{1}, int64_t{16}, int64_t{256}}, {3, 40, 512}, {7, 33, 768}, {21, 48, 1536}, {37, 16, 256}}) {
+      RandomTensor t(type, n, columns, 17 + static_cast<uint64_t>(rows));
+      PackedMatrix w{packed_format_for(type, static_cast<uint64_t>(columns), false), n, columns, nullptr};
+      Scratch<std::byte> memory;
+      w.data = memory.ensure(static_cast<size_t>(w.bytes()));
+      ASSERT_TRUE(pack_rows(t.info, w.format, 0, n, memory.data()).ok());
+      RandomSequence random(5);
+      std::vector<float> x(static_cast<size_t>(rows * columns));
+      for (auto& v : x) v = static_cast<float>(random.normal());
+      std::vector<float> got = product(kernels(), w, x, rows);
+      std::vector<double> used(x.begin(), x.end());
+      if (is_integer_format(w.format)) used = as_quantized(x);
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t o = 0; o < n; ++o) {
+          double sum = 0, magnitude = 0;
+          for (int64_t k = 0; k < columns; ++k) {
+            double term = used[static_cast<size_t>(r * columns + k)] * t.values[static_cast<size_t>(o * columns + k)];
+            sum += term;
+            magnitude += std::fabs(term);
+          }
+          // Every float operation on the way of a term rounds by at most 2^-24 of what has been added up so far; codes
+          // with an offset are larger than the value they stand for by at most a factor of 16.
+          double steps = is_integer_format(w.format) ? static_cast<double>(columns) / 16 + 8 : static_cast<double>(columns);
+          double bound = magnitude * steps * 0x1.0p-24 * (is_integer_format(w.format) ? 4 : 1) + 1e-6;
+          ASSERT_NEAR(got[static_cast<size_t>(r * n + o)], sum, bound)
+              << tensor_type_name(type) << " row " << r << " output " << o << " of " << rows << "x" << n << "x" << columns;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(MatmulOnEveryIsa, ARowsBitsDoNotDependOnHowManyRowsComeWithIt) {
+  constexpr int64_t kRows = 40, kColumns = 768, kOutputs = 48;
+  for (TensorType type : kTypes) {
+    RandomTensor t(type, kOutputs, kColumns, 3);
+    PackedMatrix w{packed_format_for(type, kColumns, false), kOutputs, kColumns, nullptr};
+    Scratch<std::byte> memory;
+    w.data = memory.ensure(static_cast<size_t>(w.bytes()));
+    ASSERT_TRUE(pack_rows(t.info, w.format, 0, kOutputs, memory.data()).ok());
+    RandomSequence random(6);
+    std::vector<float> x(kRows * kColumns);
+    for (auto& v : x) v = static_cast<float>(random.normal());
+    std::vector<float> all = product(kernels(), w, x, kRows);
+    for (int64_t count = 1; count <= 19; ++count) {
+      for (int64_t first = 0; first + count <= kRows; first += count) {
+        std::vector<float> part(x.begin() + first * kColumns, x.begin() + (first + count) * kColumns);
+        std::vector<float> got = product(kernels(), w, part, count);
+        ASSERT_EQ(std::memcmp(got.data(), all.data() + first * kOutputs, got.size() * 4), 0)
+            << tensor_type_name(type) << ": rows " << first << " to " << first + count;
+      }
+    }
+  }
+}
+
+TEST_P(MatmulOnEveryIsa, EveryInstructionSetGivesTheBitsOfThePlainOne) {
+  constexpr int64_t kColumns = 512, kOutputs = 32;
+  for (TensorType type : kTypes) {
+    RandomTensor t(type, kOutputs, kColumns, 4);
+    PackedMatrix w{packed_format_for(type, kColumns, false), kOutputs, kColumns, nullptr};
+    Scratch<std::byte> memory;
+    w.data = memory.ensure(static_cast<size_t>(w.bytes()));
+    ASSERT_TRUE(pack_rows(t.info, w.format, 0, kOutputs, memory.data()).ok());
+    for (int64_t rows : {1, 2, 4, 9, 16, 35}) {
+      RandomSequence random(static_cast<uint64_t>(rows));
+      std::vector<float> x(static_cast<size_t>(rows * kColumns));
+      for (auto& v : x) v = static_cast<float>(random.normal());
+      auto plain = product(**kernels_for(Isa::kPortable), w, x, rows);
+      auto fast = product(kernels(), w, x, rows);
+      ASSERT_EQ(std::memcmp(plain.data(), fast.data(), plain.size() * 4), 0) << tensor_type_name(type) << ", " << rows << " rows";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, MatmulOnEveryIsa, testing::ValuesIn(available_isas()),
+                         [](const auto& isa) { return std::string(isa_name(isa.param)); });
+
+}  // namespace
+}  // namespace inferens
