@@ -60,6 +60,7 @@ class ChainSampler final : public Sampler {
   }
 
   StatusOr<SampledToken> sample(std::span<const float> logits, std::span<const uint32_t> allowed, int64_t position) override;
+  std::vector<TokenProbability> last_distribution(size_t limit) override { return candidates_.most_likely(limit); }
 
  private:
   Status check_sizes(std::span<const float> logits, std::span<const uint32_t> allowed) const;
@@ -127,12 +128,16 @@ StatusOr<SampledToken> ChainSampler::sample(std::span<const float> logits, std::
     if (peak.max == kNegativeInfinity) return nothing_left(position);
     candidates_.start(edited_, tile_max_, peak.max);
   }
-  const TokenId token = params_.temperature < kGreedyBelow ? static_cast<TokenId>(peak.index) : choose(position);
+  const TokenId token = choose(position);
   return SampledToken{.token = token, .logprob = static_cast<float>(logits[static_cast<size_t>(token)] - log_sum)};
 }
 
 TokenId ChainSampler::choose(int64_t position) {
-  if (params_.mirostat == 2) {
+  const bool greedy = params_.temperature < kGreedyBelow;
+  const bool mirostat = params_.mirostat == 2 && !greedy;
+  if (greedy) {
+    candidates_.keep_top_k(1);
+  } else if (mirostat) {
     candidates_.set_scale(1 / params_.temperature);
     candidates_.keep_surprise(mirostat_.limit());
   } else if (params_.order == SamplerOrder::kLlamaCpp) {
@@ -141,7 +146,7 @@ TokenId ChainSampler::choose(int64_t position) {
     cut_openai(position);
   }
   const TokenId token = candidates_.draw(uniform(position, kDrawToken));
-  if (params_.mirostat == 2) mirostat_.drew(token, candidates_.surprise(token));
+  if (mirostat) mirostat_.drew(token, candidates_.surprise(token));
   return token;
 }
 

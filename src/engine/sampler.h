@@ -20,6 +20,11 @@ struct SampledToken {
   float logprob = 0;  // of the true distribution: softmax of the raw logits, before any sampler
 };
 
+struct TokenProbability {
+  TokenId token = 0;
+  double probability = 0;
+};
+
 class Sampler {
  public:
   virtual ~Sampler() = default;
@@ -33,6 +38,9 @@ class Sampler {
   // logits [vocab_size] f32, not changed. allowed: bit mask [ceil(vocab_size/32)] of the grammar, or empty for all.
   // position: absolute position of the token to be chosen. NaN logits or an empty mask are errors of this request.
   virtual StatusOr<SampledToken> sample(std::span<const float> logits, std::span<const uint32_t> allowed, int64_t position) = 0;
+  // What the last sample() drew from, after every sampler: at most `limit` tokens, most likely first. Needs a sample() that
+  // succeeded, and its logits still in place.
+  virtual std::vector<TokenProbability> last_distribution(size_t limit) = 0;
 };
 
 // The k most likely tokens with logprobs of the true distribution, most likely first, and the rank of `chosen`.

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "inferens/generation.h"
+#include "engine/sampler.h"
 #include "kernels/sampling_math.h"
 
 namespace inferens {
@@ -36,26 +36,27 @@ class Candidates {
   double surprise(TokenId token);
   // ln Σ e^((value - max) * scale) over the tokens still in, where max is their largest value.
   double log_total();
-  // How many are still in, for those who watch: the whole vocabulary counts in full.
-  size_t size() const { return whole_ ? values_.size() : list_.size(); }
+  // The tokens still in with their probabilities: at most `limit`, most likely first.
+  std::vector<TokenProbability> most_likely(size_t limit);
 
  private:
   struct Candidate {
     TokenId token;
     float value;
-    double weight;  // e^((value - max_) * scale_)
+    double weight;  // e^exponent(value)
   };
 
-  const ExpSums& whole_sums();
-  double list_weight() const;
-  void append_between(float lo, float hi);
-  void weigh_list();
-  void list_everything();
+  double total_weight();
+  double weight_from(size_t first) const;
+  double exponent(float value) const;  // (value - max_) * scale_
+  size_t append_between(float lo, float hi);
+  void weigh(size_t first);
+  void rebase();
   void keep_at_least(double value);
   template <class Distance>
-  void keep_nearest(double mass, Distance distance);
-  void collect_most_likely(double mass);
-  void collect_around(double centre, double mass);
+  void keep_nearest(size_t first, double mass, Distance distance);
+  size_t collect_most_likely(double mass);
+  size_t collect_around(double centre, double mass);
   TokenId draw_whole(double uniform);
 
   std::span<const float> values_;
@@ -63,9 +64,8 @@ class Candidates {
   float max_ = 0;
   double scale_ = 1;
   bool whole_ = true;
-  bool sums_known_ = false;
-  ExpSums sums_;
-  std::vector<double> tile_sum_;
+  double whole_weight_ = 0;  // 0: not computed for this scale
+  std::vector<float> lane_sums_;
   std::vector<Candidate> list_;
   // Room that is kept from token to token.
   std::vector<Candidate> ranked_;

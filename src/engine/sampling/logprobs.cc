@@ -47,10 +47,10 @@ PositionLogprobs top_logprobs(std::span<const float> logits, TokenId chosen, int
   result.chosen.token = chosen;
   result.chosen.logprob = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> tile_max(sampling_tiles(logits.size()));
-  std::vector<double> tile_sum(tile_max.size());
+  std::vector<float> lane_sums(tile_max.size() * kSamplingLanes);
   const LogitPeak peak = find_peak(logits, tile_max);
   if (peak.has_nan || !std::isfinite(peak.max)) return result;
-  const double log_sum = peak.max + std::log(sum_exponentials(logits, tile_max, peak.max, 1.0f, tile_sum).sum);
+  const double log_sum = peak.max + std::log(sum_exponentials(logits, tile_max, peak.max, 1, lane_sums));
   auto logprob = [&](float logit) { return static_cast<float>(logit - log_sum); };
 
   const float own = logits[static_cast<size_t>(chosen)];
