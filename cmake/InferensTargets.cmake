@@ -22,11 +22,13 @@ if(INFERENS_FUZZ)
 endif()
 
 # inferens_layer(NAME LINKS…): library inferens_NAME from the .cc files directly in this folder and its subfolders, except
-# those named *_main.cc.
+# those named *_main.cc. A folder without sources yet is a layer of headers.
 function(inferens_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_main\\.cc$|/main\\.cc$")
   if(NOT sources)
+    add_library(inferens_${name} INTERFACE)
+    target_link_libraries(inferens_${name} INTERFACE inferens_options ${ARGN})
     return()
   endif()
   add_library(inferens_${name} STATIC ${sources})
