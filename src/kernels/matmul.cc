@@ -61,13 +61,19 @@ void integer_panel(const KernelTable& kernels, const PackedMatrix& w, const Acti
 
 void matmul_panels(const KernelTable& kernels, const PackedMatrix& w, const MatmulInput& in, int64_t first_panel, int64_t last_panel,
                    float* out, int64_t out_stride, MatmulScratch& scratch) {
+  if (in.rows == 0) return;
   for (int64_t p = first_panel; p < last_panel; ++p) {
-    float* to = out + p * kPanelRows;
+    int64_t width = std::min<int64_t>(kPanelRows, w.rows - p * kPanelRows);
+    bool whole = width == kPanelRows;
+    float* to = whole ? out + p * kPanelRows : scratch.part.ensure(static_cast<size_t>(in.rows * kPanelRows));
+    int64_t stride = whole ? out_stride : kPanelRows;
     if (is_integer_format(w.format)) {
-      integer_panel(kernels, w, in.tiles, p, to, out_stride, scratch);
+      integer_panel(kernels, w, in.tiles, p, to, stride, scratch);
     } else {
-      float_panel(kernels, w, in, p, to, out_stride);
+      float_panel(kernels, w, in, p, to, stride);
     }
+    if (whole) continue;
+    for (int64_t r = 0; r < in.rows; ++r) std::copy_n(to + r * kPanelRows, width, out + r * out_stride + p * kPanelRows);
   }
 }
 

@@ -22,9 +22,10 @@ struct MatmulInput {
 // One worker's scratch; grows to what the largest product needs.
 struct MatmulScratch {
   Scratch<uint8_t> bytes;
+  Scratch<float> part;  // outputs of a last panel that is not full
 };
 
-// out [rows, n] f32 with row stride out_stride ≥ n rounded up to 16: outputs past n in the last panel are overwritten.
+// out [rows, n] f32 with row stride out_stride ≥ n.
 // Panels [first_panel, last_panel) of w; the bits of an output do not depend on how panels are shared out.
 void matmul_panels(const KernelTable& kernels, const PackedMatrix& w, const MatmulInput& in, int64_t first_panel, int64_t last_panel, float* out,
                    int64_t out_stride, MatmulScratch& scratch);

@@ -1,5 +1,5 @@
-// The passes over Highway vectors. This file is compiled once per instruction set by foreach_target.h, and the best one for
-// the CPU is chosen at the first call.
+// The passes over Highway vectors. This file is compiled once per instruction set by foreach_target.h, and the best one
+// for the CPU is chosen at the first call.
 #include "kernels/sampling_math.h"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ const float* whole_tile(std::span<const float> values, size_t begin, float* padd
   return padded;
 }
 
-// 2^z for -126 ≤ z ≤ 0: z = k + f with |f| ≤ 1/2, a polynomial for 2^f, and k into the exponent. The polynomial is the best
-// of degree 5 with a constant of 1 (greatest relative error 9e-8, about that of one rounding).
+// 2^z for -126 ≤ z ≤ 0: z = k + f with |f| ≤ 1/2, a polynomial for 2^f, and k into the exponent. The polynomial is the
+// best of degree 5 with a constant of 1 (greatest relative error 9e-8, about that of one rounding).
 template <class D, class V>
 HWY_INLINE V exp2_f32(D d, V z) {
   const hn::RebindToSigned<D> di;
@@ -49,8 +49,8 @@ HWY_INLINE V exp2_f32(D d, V z) {
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-// e^y for y ≤ 0 in double: y = k ln 2 + r with |r| ≤ ln 2 / 2 and the Taylor polynomial of e^r to r^13, whose first dropped
-// term is below 5e-18. Zero under e^-700.
+// e^y for y ≤ 0 in double: y = k ln 2 + r with |r| ≤ ln 2 / 2 and the Taylor polynomial of e^r to r^13, whose first
+// dropped term is below 5e-18. Zero under e^-700.
 template <class D, class V>
 HWY_INLINE V exp_f64(D d, V y) {
   const hn::RebindToSigned<D> di;
@@ -105,9 +105,11 @@ LogitPeak find_peak(std::span<const float> values, std::span<float> tile_max) {
   return peak;
 }
 
-// Σ 2^z, or Σ z 2^z, over z = (value - max) * scale2. A lane sums sixteen values of a tile in float, and tiles in double.
+// Σ 2^z, or Σ z 2^z, over z = (value - max) * scale2. A lane sums sixteen values of a tile in float, and tiles in
+// double.
 template <bool kWeighted>
-double sum_tiles(std::span<const float> values, std::span<const float> tile_max, float max, float scale2, float* lane_sums) {
+double sum_tiles(std::span<const float> values, std::span<const float> tile_max, float max, float scale2,
+                 float* lane_sums) {
   const Lanes d;
   const hn::CappedTag<double, kLanes / 2> dd;
   const hn::Rebind<float, decltype(dd)> df;
@@ -144,7 +146,9 @@ double sum_tiles(std::span<const float> values, std::span<const float> tile_max,
 }
 
 // The scale for powers of two. Far below any use it stops shrinking: zero times -infinity is not a number.
-float base2_scale(double scale) { return std::max(static_cast<float>(scale * std::numbers::log2e), 1e-30f); }
+float base2_scale(double scale) {
+  return std::max(static_cast<float>(scale * std::numbers::log2e), 1e-30f);
+}
 
 double sum_exponentials(std::span<const float> values, std::span<const float> tile_max, float max, double scale,
                         std::span<float> lane_sums) {
@@ -169,7 +173,8 @@ uint64_t bits_between(const float* values, float lo, float hi) {
   return bits;
 }
 
-size_t select_between(std::span<const float> values, std::span<const float> tile_max, float lo, float hi, int32_t* out) {
+size_t select_between(std::span<const float> values, std::span<const float> tile_max, float lo, float hi,
+                      int32_t* out) {
   HWY_ALIGN float padded[kSamplingTile];
   size_t count = 0;
   for (size_t t = 0; t < tile_max.size(); ++t) {
@@ -253,7 +258,8 @@ double sum_weighted_exponents(std::span<const float> values, std::span<const flo
   return HWY_DYNAMIC_DISPATCH(sum_weighted_exponents)(values, tile_max, max, scale);
 }
 
-size_t select_between(std::span<const float> values, std::span<const float> tile_max, float lo, float hi, int32_t* out) {
+size_t select_between(std::span<const float> values, std::span<const float> tile_max, float lo, float hi,
+                      int32_t* out) {
   return HWY_DYNAMIC_DISPATCH(select_between)(values, tile_max, lo, hi, out);
 }
 

@@ -1,0 +1,70 @@
+// Llama (Touvron et al., arXiv 2302.13971; Grattafiori et al., arXiv 2407.21783) and the many models that share its shape:
+// SmolLM2, Mistral, TinyLlama.
+#include <cmath>
+
+#include "model/transformer.h"
+
+namespace inferens {
+namespace {
+
+struct LlamaLayer {
+  Vector attention_norm, ffn_norm;        // [hidden]
+  Linear query, key, value;               // hidden → heads * head_dim, kv_heads * head_dim
+  Linear output;                          // heads * head_dim → hidden
+  Linear gate, up, down;                  // hidden → ffn, hidden → ffn, ffn → hidden
+};
+
+class Llama final : public Transformer {
+ public:
+  explicit Llama(Parts parts) : Transformer(std::move(parts)), layers_(static_cast<size_t>(config_.layers)) {}
+
+ private:
+  void load_layers(WeightLoader& loader) override {
+    const ModelConfig& c = config_;
+    int64_t query_width = int64_t{c.heads} * c.head_dim;
+    int64_t kv_width = int64_t{c.kv_heads} * c.head_dim;
+    for (int32_t i = 0; i < c.layers; ++i) {
+      LlamaLayer& l = layers_[static_cast<size_t>(i)];
+      std::string prefix = "blk." + std::to_string(i) + ".";
+      loader.vector(prefix + "attn_norm.weight", c.hidden, l.attention_norm);
+      loader.matrix(prefix + "attn_q.weight", query_width, c.hidden, l.query);
+      loader.matrix(prefix + "attn_k.weight", kv_width, c.hidden, l.key);
+      loader.matrix(prefix + "attn_v.weight", kv_width, c.hidden, l.value);
+      loader.optional_vector(prefix + "attn_q.bias", query_width, l.query.bias);
+      loader.optional_vector(prefix + "attn_k.bias", kv_width, l.key.bias);
+      loader.optional_vector(prefix + "attn_v.bias", kv_width, l.value.bias);
+      loader.matrix(prefix + "attn_output.weight", c.hidden, query_width, l.output);
+      loader.vector(prefix + "ffn_norm.weight", c.hidden, l.ffn_norm);
+      loader.matrix(prefix + "ffn_gate.weight", c.ffn, c.hidden, l.gate);
+      loader.matrix(prefix + "ffn_up.weight", c.ffn, c.hidden, l.up);
+      loader.matrix(prefix + "ffn_down.weight", c.hidden, c.ffn, l.down);
+    }
+  }
+
+  void forward_layers(Step& step, StepState& s) const override {
+    const float query_scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
+    step.embed(*embedding_, 1.0f);
+    step.rope_angles(0, rope_);
+    for (int32_t i = 0; i < config_.layers; ++i) {
+      const LlamaLayer& l = layers_[static_cast<size_t>(i)];
+      // x += attention(norm(x))
+      step.rms_norm(s.x, l.attention_norm, s.normed);
+      step.products(s.normed, {{l.query, s.q}, {l.key, s.k}, {l.value, s.v}});
+      step.rope_and_store(i, 0, query_scale);
+      step.attend(i);
+      step.add_product(s.attended, l.output, s.x);
+      // x += down(silu(gate(norm(x))) * up(norm(x)))
+      step.rms_norm(s.x, l.ffn_norm, s.normed);
+      step.gated_product(Gate::kSilu, s.normed, l.gate, l.up, s.gate);
+      step.add_product(s.gate, l.down, s.x);
+    }
+  }
+
+  std::vector<LlamaLayer> layers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transformer> make_llama(Transformer::Parts parts) { return std::make_unique<Llama>(std::move(parts)); }
+
+}  // namespace inferens

@@ -1,0 +1,49 @@
+#include "model/load.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/log.h"
+#include "kernels/kernel_table.h"
+#include "model/transformer.h"
+
+namespace inferens {
+namespace {
+
+// The vocabulary's size is the embedding's number of rows; metadata may leave it out.
+Status read_vocab_size(const GgufFile& file, ModelConfig& config) {
+  const TensorInfo* embedding = file.find_tensor("token_embd.weight");
+  if (embedding == nullptr) return data_loss("tensor 'token_embd.weight' is missing");
+  if (embedding->rows() == 0 || embedding->rows() > (uint64_t{1} << 24)) {
+    return data_loss("tensor 'token_embd.weight' has " + std::to_string(embedding->rows()) + " rows");
+  }
+  config.vocab_size = static_cast<int32_t>(embedding->rows());
+  return ok_status();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Model>> load_model(std::shared_ptr<const GgufFile> file, const LoadOptions& options) {
+  auto config = read_model_config(*file);
+  if (!config.ok()) return config.status();
+  if (Status s = read_vocab_size(*file, *config); !s.ok()) return s;
+  if (config->heads / config->kv_heads > kMaxQueryRows) {
+    return unsupported(std::to_string(config->heads / config->kv_heads) + " query heads per KV head; at most " + std::to_string(kMaxQueryRows));
+  }
+  if (options.context > 0) config->context_length = std::min(config->context_length, options.context);
+  auto element = kv_element_for(options.kv_type);
+  if (!element.ok()) return element.status();
+  auto isa = choose_isa();
+  if (!isa.ok()) return isa.status();
+  auto kernels = kernels_for(*isa);
+  if (!kernels.ok()) return kernels.status();
+
+  Transformer::Parts parts{std::move(file), *config, *kernels, *element, options};
+  auto make = config->architecture == "gemma3" ? make_gemma3 : config->architecture == "qwen2" ? make_qwen2 : make_llama;
+  std::unique_ptr<Transformer> model = make(std::move(parts));
+  if (Status s = model->load(); !s.ok()) return s;
+  spdlog::debug("kernels: {}, threads: {}", isa_name(*isa), options.threads > 0 ? options.threads : usable_cpus());
+  return std::unique_ptr<Model>(std::move(model));
+}
+
+}  // namespace inferens
