@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/request_id.h"
 #include "inferens/generation.h"
 #include "inferens/status.h"
 #include "model/model.h"
@@ -19,9 +20,6 @@ namespace inferens {
 class Engine;
 struct EngineOptions;
 struct EngineStats;
-
-// Names a request inside one engine. Never taken from a client, so that nobody can name another's request.
-using RequestId = uint64_t;
 
 struct GeneratorOptions {
   std::string model_path;        // a .gguf file

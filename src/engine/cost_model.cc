@@ -1,0 +1,92 @@
+// Recursive least squares with forgetting, in relative error.
+#include "engine/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace inferens {
+namespace {
+
+// Context pairs are counted in thousands, to keep the numbers of one size.
+constexpr double kAttendedScale = 1e-3;
+// A step is forgotten by half after about 140 others.
+constexpr double kForget = 0.995;
+// A cautious machine: the first steps are small until real times are known.
+constexpr double kFirstMsPerToken = 4.0;
+// The next step may be this much larger than the largest one seen: it keeps a wrong guess from freezing anyone.
+constexpr double kGrowth = 2.0;
+constexpr double kFirstTokens = 32;
+
+}  // namespace
+
+StepLoad& StepLoad::operator+=(const StepLoad& o) {
+  tokens += o.tokens;
+  logit_rows += o.logit_rows;
+  attended += o.attended;
+  return *this;
+}
+
+StepLoad span_load(int32_t position, int32_t tokens, int32_t logit_rows) {
+  const double n = tokens;
+  return {n, static_cast<double>(logit_rows), n * position + n * (n + 1) / 2};
+}
+
+CostModel::CostModel() : weights_{0, kFirstMsPerToken, 0, 0}, covariance_{} {
+  // How far each number may be from the first guess: variances in ms² per unit².
+  const Vector variance = {1e4, 1e2, 1e2, 1.0};
+  for (size_t i = 0; i < kFeatures; ++i) covariance_[i][i] = variance[i];
+}
+
+CostModel::Vector CostModel::features(const StepLoad& load) {
+  return {1.0, load.tokens, load.logit_rows, load.attended * kAttendedScale};
+}
+
+double CostModel::predict_ms(const StepLoad& load) const {
+  const Vector x = features(load);
+  double ms = 0;
+  for (size_t i = 0; i < kFeatures; ++i) ms += weights_[i] * x[i];
+  return ms;
+}
+
+int32_t CostModel::tokens_for(double ms, int32_t position) const {
+  if (ms <= 0) return 0;
+  // n tokens cost b·n + c·(n·position + n²/2): the positive root.
+  const double c = weights_[3] * kAttendedScale;
+  const double b = std::max(weights_[1] + c * position, 1e-6);
+  const double n = c > 0 ? 2 * ms / (b + std::sqrt(b * b + 2 * c * ms)) : ms / b;
+  const double limit = observations_ == 0 ? kFirstTokens : std::max(kFirstTokens, kGrowth * largest_tokens_);
+  return static_cast<int32_t>(std::min(n, limit));
+}
+
+void CostModel::observe(const StepLoad& load, double ms) {
+  if (!(ms >= 0) || load.tokens <= 0) return;
+  largest_tokens_ = std::max(largest_tokens_, load.tokens);
+  const bool first = observations_++ == 0;
+  // A step that was stopped by the machine (swapping, another process) is no news about its load.
+  if (!first && observations_ > 8) ms = std::min(ms, 3 * predict_ms(load) + 5);
+  // Weighted by 1/ms, so that 10 % of a short step count like 10 % of a long one.
+  const double weight = 1.0 / std::max(ms, 0.05);
+  Vector x = features(load);
+  for (double& v : x) v *= weight;
+  Vector px{};
+  double denominator = kForget;
+  for (size_t i = 0; i < kFeatures; ++i) {
+    for (size_t j = 0; j < kFeatures; ++j) px[i] += covariance_[i][j] * x[j];
+    denominator += x[i] * px[i];
+  }
+  double error = ms * weight;
+  for (size_t i = 0; i < kFeatures; ++i) error -= weights_[i] * x[i];
+  double trace = 0;
+  for (size_t i = 0; i < kFeatures; ++i) {
+    // No part of a step gives time back.
+    weights_[i] = std::max(0.0, weights_[i] + px[i] / denominator * error);
+    trace += covariance_[i][i];
+  }
+  // Without variety in the steps, forgetting would blow the covariance up: it stops at the first guess's size.
+  const double forget = trace < 1e4 ? kForget : 1.0;
+  for (size_t i = 0; i < kFeatures; ++i) {
+    for (size_t j = 0; j < kFeatures; ++j) covariance_[i][j] = (covariance_[i][j] - px[i] * px[j] / denominator) / forget;
+  }
+}
+
+}  // namespace inferens

@@ -1,0 +1,117 @@
+// The engine's thread and its queue.
+#include "engine/engine.h"
+
+#include <cmath>
+#include <utility>
+
+namespace inferens {
+
+StatusOr<std::unique_ptr<Engine>> Engine::make(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
+                                               const EngineOptions& options) {
+  std::unique_ptr<Engine> engine(new Engine(std::move(model), std::move(tokenizer), options.scheduler));
+  StatusOr<std::unique_ptr<EngineCore>> core = EngineCore::make(*engine->model_, engine->tokenizer_.get(), options);
+  if (!core.ok()) return core.status();
+  engine->core_ = std::move(*core);
+  engine->core_->fill_stats(engine->stats_);
+  engine->thread_ = std::thread([e = engine.get()] { e->loop(); });
+  return engine;
+}
+
+Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer, const SchedulerOptions& limits)
+    : model_(std::move(model)), tokenizer_(std::move(tokenizer)), limits_(limits) {}
+
+Engine::~Engine() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+StatusOr<RequestId> Engine::submit(TokenizedRequest request, EventSink sink) {
+  if (Status status = core_->check(request); !status.ok()) return status;
+  const auto tokens = static_cast<int64_t>(request.prompt.size());
+  const std::lock_guard lock(mutex_);
+  if (draining_ || stopping_) return unavailable("the engine is shutting down and takes no new requests");
+  const int32_t queued = stats_.queued_requests + inbox_requests_;
+  const int64_t queued_tokens = stats_.queued_tokens + inbox_tokens_;
+  if (queued >= limits_.max_queued_requests || (queued > 0 && queued_tokens + tokens > limits_.max_queued_tokens)) {
+    return resource_exhausted("the queue is full: " + std::to_string(queued) + " requests with " + std::to_string(queued_tokens) +
+                              " prompt tokens wait (limits " + std::to_string(limits_.max_queued_requests) + " and " +
+                              std::to_string(limits_.max_queued_tokens) + "); retry in about " +
+                              std::to_string(std::lround(std::ceil(stats_.retry_after_seconds))) + " s");
+  }
+  request.id = next_id_++;
+  const RequestId id = request.id;
+  ++inbox_requests_;
+  inbox_tokens_ += tokens;
+  inbox_.emplace_back(Submission{std::move(request), std::move(sink)});
+  wake_.notify_one();
+  return id;
+}
+
+void Engine::cancel(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  inbox_.emplace_back(Cancellation{id});
+  wake_.notify_one();
+}
+
+void Engine::pin_prefix(const std::string& api_key_id, const std::string& cache_salt, std::vector<TokenId> tokens,
+                        Nanos how_long) {
+  const std::lock_guard lock(mutex_);
+  inbox_.emplace_back(Pin{EngineCore::tree_salt(api_key_id, cache_salt), std::move(tokens), how_long});
+  wake_.notify_one();
+}
+
+void Engine::drain() {
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  drained_.wait(lock, [&] { return idle_ && inbox_.empty(); });
+}
+
+EngineStats Engine::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void Engine::take(Command&& command) {
+  if (auto* submission = std::get_if<Submission>(&command)) {
+    core_->submit(std::move(submission->request), std::move(submission->sink));
+  } else if (const auto* cancellation = std::get_if<Cancellation>(&command)) {
+    core_->cancel(cancellation->id);
+  } else if (const auto* pin = std::get_if<Pin>(&command)) {
+    core_->pin_prefix(pin->salt, pin->tokens, core_->clock().now() + pin->how_long);
+  }
+}
+
+void Engine::loop() {
+  std::vector<Command> commands;
+  EngineStats stats;
+  bool ran = false;
+  while (true) {
+    core_->fill_stats(stats);
+    {
+      std::unique_lock lock(mutex_);
+      std::swap(stats_, stats);
+      idle_ = core_->idle();
+      if (idle_) drained_.notify_all();
+      if (!ran) wake_.wait(lock, [&] { return stopping_ || !inbox_.empty(); });
+      if (stopping_) break;
+      commands.swap(inbox_);
+      idle_ = idle_ && commands.empty();
+      // Until the core has counted them itself.
+      stats_.queued_requests += std::exchange(inbox_requests_, 0);
+      stats_.queued_tokens += std::exchange(inbox_tokens_, 0);
+    }
+    for (Command& command : commands) take(std::move(command));
+    commands.clear();
+    ran = core_->step();
+  }
+  // What is in the queue still gets its events, too.
+  for (Command& command : inbox_) take(std::move(command));
+  inbox_.clear();
+  core_->cancel_all();
+}
+
+}  // namespace inferens
