@@ -1,4 +1,5 @@
-// Time per token of the sampler on one core, by kind of sampling and shape of the logits. Run with --benchmark_filter=… .
+// Time per token of the sampler on one core, by kind of sampling and shape of the logits. Run with --benchmark_filter=…
+// .
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -16,8 +17,8 @@ constexpr int32_t kVocab = 151936;  // Qwen2.5
 
 enum Shape { kPeaked, kFlat };
 
-// Peaked: as language models answer, a bell of deviation 2.5 with a few tokens well above it; 95 % of the probability lies on
-// tens of tokens. Flat: a bell of deviation 3 alone, where 95 % lies on thousands, as after a high temperature.
+// Peaked: as language models answer, a bell of deviation 2.5 with a few tokens well above it; 95 % of the probability
+// lies on tens of tokens. Flat: a bell of deviation 3 alone, where 95 % lies on thousands, as after a high temperature.
 std::vector<float> make_logits(Shape shape) {
   RandomSequence random(7);
   std::vector<float> logits(kVocab);
@@ -69,8 +70,9 @@ void register_all() {
       SamplingParams params;
       kind.set(params);
       const std::string name = std::string(kind.name) + (shape == kPeaked ? "/peaked" : "/flat");
-      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { run(state, params, shape); })
-          ->Unit(benchmark::kMicrosecond);
+      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
+        run(state, params, shape);
+      })->Unit(benchmark::kMicrosecond);
     }
   }
 }

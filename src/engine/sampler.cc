@@ -1,5 +1,5 @@
-// The chain of samplers for one sequence: edits of logits, then cuts, then one draw. The steps live in sampling/; here is
-// their order.
+// The chain of samplers for one sequence: edits of logits, then cuts, then one draw. The steps live in sampling/; here
+// is their order.
 #include "engine/sampler.h"
 
 #include <algorithm>
@@ -27,14 +27,16 @@ constexpr double kBanAtMost = -100;
 enum Draw : uint64_t { kDrawToken = 0, kDrawXtc = 1 };
 
 Status damaged_logits(int64_t position) {
-  return internal_error("position " + std::to_string(position) +
-                        ": the model computed logits that are not finite numbers; its file or its arithmetic is damaged");
+  return internal_error(
+      "position " + std::to_string(position) +
+      ": the model computed logits that are not finite numbers; its file or its arithmetic is damaged");
 }
 
 Status nothing_left(int64_t position) {
-  return failed_precondition("position " + std::to_string(position) +
-                             ": no token may be chosen: the model, the grammar and logit_bias together rule out every one; "
-                             "loosen the grammar or logit_bias");
+  return failed_precondition(
+      "position " + std::to_string(position) +
+      ": no token may be chosen: the model, the grammar and logit_bias together rule out every one; "
+      "loosen the grammar or logit_bias");
 }
 
 class ChainSampler final : public Sampler {
@@ -59,7 +61,8 @@ class ChainSampler final : public Sampler {
     mirostat_.accept(token);
   }
 
-  StatusOr<SampledToken> sample(std::span<const float> logits, std::span<const uint32_t> allowed, int64_t position) override;
+  StatusOr<SampledToken> sample(std::span<const float> logits, std::span<const uint32_t> allowed,
+                                int64_t position) override;
   std::vector<TokenProbability> last_distribution(size_t limit) override { return candidates_.most_likely(limit); }
 
  private:
@@ -73,7 +76,9 @@ class ChainSampler final : public Sampler {
   void cut_top_p();
   void cut_min_p();
   void cut_xtc(int64_t position);
-  double uniform(int64_t position, Draw draw) const { return uniform_at(params_.seed, static_cast<uint64_t>(position), draw); }
+  double uniform(int64_t position, Draw draw) const {
+    return uniform_at(params_.seed, static_cast<uint64_t>(position), draw);
+  }
 
   const SamplingParams params_;
   const size_t vocab_size_;
@@ -87,10 +92,12 @@ class ChainSampler final : public Sampler {
 
 Status ChainSampler::check_sizes(std::span<const float> logits, std::span<const uint32_t> allowed) const {
   if (logits.size() != vocab_size_) {
-    return internal_error("the sampler got " + std::to_string(logits.size()) + " logits for a vocabulary of " + std::to_string(vocab_size_));
+    return internal_error("the sampler got " + std::to_string(logits.size()) + " logits for a vocabulary of " +
+                          std::to_string(vocab_size_));
   }
   if (!allowed.empty() && allowed.size() != (vocab_size_ + 31) / 32) {
-    return internal_error("the grammar mask has " + std::to_string(allowed.size()) + " words for a vocabulary of " + std::to_string(vocab_size_));
+    return internal_error("the grammar mask has " + std::to_string(allowed.size()) + " words for a vocabulary of " +
+                          std::to_string(vocab_size_));
   }
   return ok_status();
 }
@@ -114,7 +121,8 @@ void ChainSampler::edit(std::span<const float> logits, std::span<const uint32_t>
   if (dry_.active()) dry_.apply(edited_);
 }
 
-StatusOr<SampledToken> ChainSampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed, int64_t position) {
+StatusOr<SampledToken> ChainSampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed,
+                                            int64_t position) {
   if (Status s = check_sizes(logits, allowed); !s.ok()) return s;
   LogitPeak peak = find_peak(logits, tile_max_);
   if (peak.has_nan || peak.max == -kNegativeInfinity) return damaged_logits(position);

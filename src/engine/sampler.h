@@ -1,5 +1,5 @@
-// One token from one row of logits, for one sequence. The result depends only on the logits, the parameters, the tokens so
-// far, the seed and the position: never on who else is in the batch.
+// One token from one row of logits, for one sequence. The result depends only on the logits, the parameters, the tokens
+// so far, the seed and the position: never on who else is in the batch.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class Sampler {
  public:
   virtual ~Sampler() = default;
   // breaker_tokens: DRY sequence breakers, one token list each, made by the caller from the tokenizer.
-  static std::unique_ptr<Sampler> make(const SamplingParams& params, int32_t vocab_size, std::vector<std::vector<TokenId>> breaker_tokens);
+  static std::unique_ptr<Sampler> make(const SamplingParams& params, int32_t vocab_size,
+                                       std::vector<std::vector<TokenId>> breaker_tokens);
 
   // Tells the sampler of tokens of the prompt, in order, before the first sample().
   virtual void accept_prompt(std::span<const TokenId> tokens) = 0;
@@ -37,9 +38,10 @@ class Sampler {
   virtual void accept(TokenId token) = 0;
   // logits [vocab_size] f32, not changed. allowed: bit mask [ceil(vocab_size/32)] of the grammar, or empty for all.
   // position: absolute position of the token to be chosen. NaN logits or an empty mask are errors of this request.
-  virtual StatusOr<SampledToken> sample(std::span<const float> logits, std::span<const uint32_t> allowed, int64_t position) = 0;
-  // What the last sample() drew from, after every sampler: at most `limit` tokens, most likely first. Needs a sample() that
-  // succeeded, and its logits still in place.
+  virtual StatusOr<SampledToken> sample(std::span<const float> logits, std::span<const uint32_t> allowed,
+                                        int64_t position) = 0;
+  // What the last sample() drew from, after every sampler: at most `limit` tokens, most likely first. Needs a sample()
+  // that succeeded, and its logits still in place.
   virtual std::vector<TokenProbability> last_distribution(size_t limit) = 0;
 };
 

@@ -10,7 +10,8 @@ constexpr int32_t kNone = -1;
 
 }  // namespace
 
-StopMatcher::StopMatcher(std::vector<std::string> stops, bool include_stop) : stops_(std::move(stops)), include_stop_(include_stop) {
+StopMatcher::StopMatcher(std::vector<std::string> stops, bool include_stop)
+    : stops_(std::move(stops)), include_stop_(include_stop) {
   find_columns();
   add_state(0);
   for (size_t i = 0; i < stops_.size(); ++i) insert(static_cast<int>(i));

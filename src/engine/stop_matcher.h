@@ -1,5 +1,5 @@
-// Finds stop strings in text that comes in pieces. What could still become a stop string is held back, so that no part of
-// one is ever shown; everything else goes out at once. Works on bytes: pieces may cut characters anywhere.
+// Finds stop strings in text that comes in pieces. What could still become a stop string is held back, so that no part
+// of one is ever shown; everything else goes out at once. Works on bytes: pieces may cut characters anywhere.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ class StopMatcher {
     int stop = -1;     // which stop string was found (its index in `stops`), or -1
   };
 
-  // Takes the next bytes. The stop string that ends first wins; of several that end together, the longest. After one was
-  // found, later bytes are dropped and the result is that stop with no text.
+  // Takes the next bytes. The stop string that ends first wins; of several that end together, the longest. After one
+  // was found, later bytes are dropped and the result is that stop with no text.
   Result push(std::string_view bytes);
   // The text has ended without a stop string: gives what was held back.
   std::string finish();
@@ -29,11 +29,11 @@ class StopMatcher {
   size_t held() const { return held_.size(); }
 
  private:
-  // Aho and Corasick, "Efficient string matching" (1975), as a table: one step per byte, however many stop strings. Bytes
-  // that no stop string has share one column, which keeps the table small.
+  // Aho and Corasick, "Efficient string matching" (1975), as a table: one step per byte, however many stop strings.
+  // Bytes that no stop string has share one column, which keeps the table small.
   struct State {
-    size_t depth = 0;   // length of the longest beginning of a stop string that the text ends with
-    int stop = -1;      // the longest stop string that the text ends with
+    size_t depth = 0;  // length of the longest beginning of a stop string that the text ends with
+    int stop = -1;     // the longest stop string that the text ends with
   };
   void find_columns();
   void insert(int index);

@@ -36,14 +36,16 @@ TEST(SamplerDistribution, PartialSelectionLeavesExactlyWhatAFullSortLeaves) {
     ++compared;
     const auto ours = distribution(logits, params);
     ASSERT_EQ(ours.size(), expected.size()) << "round " << round;
-    for (auto [token, p] : ours) ASSERT_NEAR(p, expected[token], 1e-9 + 1e-9 * p) << "round " << round << " token " << token;
+    for (auto [token, p] : ours)
+      ASSERT_NEAR(p, expected[token], 1e-9 + 1e-9 * p) << "round " << round << " token " << token;
   }
   EXPECT_GT(compared, 200);
 }
 
-// The statistic of `draws` tokens from positions 0… against probabilities; cells under 5 expected draws are put together.
-// Returns how many standard deviations it lies above its mean.
-double chi_square_excess(const std::vector<float>& logits, const SamplingParams& params, const std::map<TokenId, double>& expected, int draws) {
+// The statistic of `draws` tokens from positions 0… against probabilities; cells under 5 expected draws are put
+// together. Returns how many standard deviations it lies above its mean.
+double chi_square_excess(const std::vector<float>& logits, const SamplingParams& params,
+                         const std::map<TokenId, double>& expected, int draws) {
   auto sampler = Sampler::make(params, static_cast<int32_t>(logits.size()), {});
   std::map<TokenId, int> seen;
   for (int i = 0; i < draws; ++i) ++seen[sampler->sample(logits, {}, i)->token];
@@ -104,7 +106,8 @@ TEST(SamplerDistribution, DrawsOfNeighbouringPositionsAndSeedsAreIndependent) {
       last = token;
     }
     for (int a : {0, 1}) {
-      for (int b : {0, 1}) EXPECT_NEAR((pairs[{a, b}]), draws / 4, 6 * std::sqrt(draws * 0.25 * 0.75)) << a << b << by_seed;
+      for (int b : {0, 1})
+        EXPECT_NEAR((pairs[{a, b}]), draws / 4, 6 * std::sqrt(draws * 0.25 * 0.75)) << a << b << by_seed;
     }
   }
 }

@@ -1,5 +1,6 @@
-// The distribution that is left after all samplers, against transformers' logits processors and llama.cpp's sampler chain
-// (tests/golden/sampling/). A user who brings settings from there must get the same choices with the same chances.
+// The distribution that is left after all samplers, against transformers' logits processors and llama.cpp's sampler
+// chain (tests/golden/sampling/). A user who brings settings from there must get the same choices with the same
+// chances.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -69,8 +70,8 @@ std::map<TokenId, double> distribution(const json& c, SamplerOrder order) {
   return result;
 }
 
-// Where the tolerances come from: a logit of at most 25 is rounded to a float (by our edits, or by llama.cpp's) by at most
-// 1e-6, the temperature of 0.3 makes that 3.2e-6 in the exponent, and numerator and sum both carry it.
+// Where the tolerances come from: a logit of at most 25 is rounded to a float (by our edits, or by llama.cpp's) by at
+// most 1e-6, the temperature of 0.3 makes that 3.2e-6 in the exponent, and numerator and sum both carry it.
 constexpr double kRelative = 1e-5;
 constexpr double kNothing = 1e-12;
 

@@ -28,13 +28,15 @@ struct Entry {
 
 // Softmax, most likely first.
 inline void normalize(std::vector<Entry>& entries) {
-  std::sort(entries.begin(), entries.end(), [](auto& a, auto& b) { return a.logit != b.logit ? a.logit > b.logit : a.token < b.token; });
+  std::sort(entries.begin(), entries.end(),
+            [](auto& a, auto& b) { return a.logit != b.logit ? a.logit > b.logit : a.token < b.token; });
   double sum = 0;
   for (auto& e : entries) sum += e.p = std::exp(e.logit - entries[0].logit);
   for (auto& e : entries) e.p /= sum;
 }
 
-// Keeps the first entries until their probabilities reach `mass`. `margin` shrinks to the distance at which rounding decides.
+// Keeps the first entries until their probabilities reach `mass`. `margin` shrinks to the distance at which rounding
+// decides.
 inline void keep_mass(std::vector<Entry>& entries, double mass, double& margin) {
   double sum = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -50,9 +52,8 @@ inline void keep_mass(std::vector<Entry>& entries, double mass, double& margin) 
 inline void keep_typical(std::vector<Entry>& entries, double mass, double& margin) {
   double entropy = 0;
   for (auto& e : entries) entropy -= e.p > 0 ? e.p * std::log(e.p) : 0;
-  std::sort(entries.begin(), entries.end(), [&](auto& a, auto& b) {
-    return std::abs(std::log(a.p) + entropy) < std::abs(std::log(b.p) + entropy);
-  });
+  std::sort(entries.begin(), entries.end(),
+            [&](auto& a, auto& b) { return std::abs(std::log(a.p) + entropy) < std::abs(std::log(b.p) + entropy); });
   keep_mass(entries, mass, margin);
 }
 
@@ -77,7 +78,8 @@ inline void cut(std::vector<Entry>& entries, const SamplingParams& p, double& ma
   normalize(entries);
 }
 
-inline std::map<TokenId, double> reference_distribution(const std::vector<float>& logits, const SamplingParams& params, double& margin) {
+inline std::map<TokenId, double> reference_distribution(const std::vector<float>& logits, const SamplingParams& params,
+                                                        double& margin) {
   std::vector<Entry> entries;
   for (size_t i = 0; i < logits.size(); ++i) {
     if (std::isfinite(logits[i])) entries.push_back({static_cast<TokenId>(i), logits[i]});

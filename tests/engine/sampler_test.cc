@@ -124,7 +124,8 @@ TEST(Sampler, WhenNothingMayBeChosenTheRequestEndsWithAnError) {
 TEST(Sampler, RowsOfAnotherSizeAreRefused) {
   const auto logits = random_logits(1, 300, 1);
   EXPECT_EQ(Sampler::make({}, 301, {})->sample(logits, {}, 0).status().code(), StatusCode::kInternal);
-  EXPECT_EQ(Sampler::make({}, 300, {})->sample(logits, std::vector<uint32_t>(9), 0).status().code(), StatusCode::kInternal);
+  EXPECT_EQ(Sampler::make({}, 300, {})->sample(logits, std::vector<uint32_t>(9), 0).status().code(),
+            StatusCode::kInternal);
 }
 
 TEST(Sampler, LogitBiasBansForcesAndShifts) {
@@ -180,22 +181,27 @@ TEST(Sampler, ARepetitionWindowForgetsOlderTokens) {
       const auto p = last_distribution(*sampler);
       const size_t seen = window < 0 ? history.size() : std::min(history.size(), static_cast<size_t>(window));
       for (TokenId token = 0; token < 9; ++token) {
-        const bool repeated = std::find(history.end() - static_cast<std::ptrdiff_t>(seen), history.end(), token) != history.end();
-        EXPECT_NEAR(p.at(token) / p.at(9), repeated ? std::exp(-0.5) : 1, 1e-6) << "window " << window << " token " << token;
+        const bool repeated =
+            std::find(history.end() - static_cast<std::ptrdiff_t>(seen), history.end(), token) != history.end();
+        EXPECT_NEAR(p.at(token) / p.at(9), repeated ? std::exp(-0.5) : 1, 1e-6)
+            << "window " << window << " token " << token;
       }
     }
   }
 }
 
-// The DRY penalty of every token by its definition: for each earlier place, how long a repetition the token would continue.
-std::vector<double> dry_by_definition(const SamplingParams& p, const std::vector<TokenId>& all, const std::vector<std::vector<TokenId>>& breakers,
-                                      size_t vocab) {
+// The DRY penalty of every token by its definition: for each earlier place, how long a repetition the token would
+// continue.
+std::vector<double> dry_by_definition(const SamplingParams& p, const std::vector<TokenId>& all,
+                                      const std::vector<std::vector<TokenId>>& breakers, size_t vocab) {
   const size_t n = p.dry_window < 0 ? all.size() : std::min(all.size(), static_cast<size_t>(p.dry_window));
   const std::vector<TokenId> window(all.end() - static_cast<std::ptrdiff_t>(n), all.end());
   size_t since = n;  // tokens after the last breaker that ends in the sequence
   for (size_t end = all.size(); end > 0; --end) {
     bool found = false;
-    for (auto& b : breakers) found = found || (b.size() <= end && std::equal(b.begin(), b.end(), all.begin() + static_cast<std::ptrdiff_t>(end - b.size())));
+    for (auto& b : breakers)
+      found = found || (b.size() <= end &&
+                        std::equal(b.begin(), b.end(), all.begin() + static_cast<std::ptrdiff_t>(end - b.size())));
     if (found) {
       since = std::min(n, all.size() - end);
       break;
@@ -209,7 +215,8 @@ std::vector<double> dry_by_definition(const SamplingParams& p, const std::vector
     const auto allowed = static_cast<size_t>(p.dry_allowed_length);
     if (n <= allowed || length < allowed) continue;
     const auto token = static_cast<size_t>(window[place]);
-    penalty[token] = std::max(penalty[token], p.dry_multiplier * std::pow(p.dry_base, static_cast<double>(length - allowed)));
+    penalty[token] =
+        std::max(penalty[token], p.dry_multiplier * std::pow(p.dry_base, static_cast<double>(length - allowed)));
   }
   for (auto& b : breakers) {
     if (b.size() == 1) penalty[static_cast<size_t>(b[0])] = 0;
@@ -240,7 +247,8 @@ TEST(Sampler, DryPenalizesExactlyTheTokensThatLengthenARepetition) {
       const auto p = last_distribution(*sampler);
       const auto expected = dry_by_definition(params, history, breakers, kVocab);
       for (TokenId t = 0; t < 7; ++t) {
-        ASSERT_NEAR(-std::log(p.at(t) / p.at(7)), expected[static_cast<size_t>(t)], 1e-6) << "round " << round << " step " << step;
+        ASSERT_NEAR(-std::log(p.at(t) / p.at(7)), expected[static_cast<size_t>(t)], 1e-6)
+            << "round " << round << " step " << step;
         penalized += expected[static_cast<size_t>(t)] > 0;
       }
       history.push_back(static_cast<TokenId>(random.below(alphabet)));

@@ -33,7 +33,8 @@ std::vector<char> all_results(const std::vector<float>& row) {
     auto* p = reinterpret_cast<const char*>(values.data());
     bytes.insert(bytes.end(), p, p + values.size() * sizeof(values[0]));
   };
-  std::vector<float> tile_max(sampling_tiles(row.size())), lane_sums(tile_max.size() * kSamplingLanes), kept(row.size());
+  std::vector<float> tile_max(sampling_tiles(row.size())), lane_sums(tile_max.size() * kSamplingLanes),
+      kept(row.size());
   std::vector<double> exps(row.size());
   std::vector<int32_t> selected(row.size());
   std::vector<uint32_t> allowed((row.size() + 31) / 32, 0x5a3c0ff1);
@@ -97,7 +98,8 @@ TEST(SamplingMath, SumsMatchTheMathsLibraryToAMillionth) {
       }
       const double ours = sum_exponentials(row, tile_max, 11, scale, lane_sums);
       EXPECT_NEAR(ours, sum, 1e-6 * sum) << n << " " << scale;
-      EXPECT_NEAR(sum_weighted_exponents(row, tile_max, 11, scale), weighted, 1e-6 * (std::abs(weighted) + sum)) << n << " " << scale;
+      EXPECT_NEAR(sum_weighted_exponents(row, tile_max, 11, scale), weighted, 1e-6 * (std::abs(weighted) + sum))
+          << n << " " << scale;
       double lanes = 0;
       for (float s : lane_sums) lanes += s;
       EXPECT_NEAR(lanes, ours, 1e-12 * ours);

@@ -14,7 +14,8 @@ constexpr float kLowest = std::numeric_limits<float>::lowest();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // How far below the peak (in nats) to look for the most likely tokens, one band after the other until there are enough.
-// A confident row ends in the first band; bands are narrow where a flat row of a large vocabulary has most of its tokens.
+// A confident row ends in the first band; bands are narrow where a flat row of a large vocabulary has most of its
+// tokens.
 constexpr double kBands[] = {3, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 28, 44, 80, kInfinity};
 // The same for tokens around the entropy, on both sides.
 constexpr double kTypicalBands[] = {0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 20, 40, 80, kInfinity};
@@ -43,7 +44,8 @@ size_t pick(std::span<const double> weights, double share) {
 
 }  // namespace
 
-Candidates::Candidates(size_t vocab_size) : lane_sums_(sampling_tiles(vocab_size) * kSamplingLanes), picked_(vocab_size) {}
+Candidates::Candidates(size_t vocab_size)
+    : lane_sums_(sampling_tiles(vocab_size) * kSamplingLanes), picked_(vocab_size) {}
 
 void Candidates::start(std::span<const float> values, std::span<const float> tile_max, float max) {
   values_ = values;
@@ -89,9 +91,13 @@ double Candidates::total_weight() {
   return whole_weight_;
 }
 
-double Candidates::log_total() { return std::log(total_weight()); }
+double Candidates::log_total() {
+  return std::log(total_weight());
+}
 
-double Candidates::exponent(float value) const { return (static_cast<double>(value) - max_) * scale_; }
+double Candidates::exponent(float value) const {
+  return (static_cast<double>(value) - max_) * scale_;
+}
 
 // Adds the tokens with lo ≤ value < hi to the list. Returns where they begin.
 size_t Candidates::append_between(float lo, float hi) {
@@ -112,8 +118,9 @@ void Candidates::keep_at_least(double value) {
   }
 }
 
-// Of the list from `first` on, keeps the fewest candidates of least distance whose weights, with those of the candidates
-// before `first`, reach `mass`; leaves the order alone. Halving by nth_element finds the last one to keep in linear time.
+// Of the list from `first` on, keeps the fewest candidates of least distance whose weights, with those of the
+// candidates before `first`, reach `mass`; leaves the order alone. Halving by nth_element finds the last one to keep in
+// linear time.
 template <class Distance>
 void Candidates::keep_nearest(size_t first, double mass, Distance distance) {
   auto nearer = [&](const Candidate& a, const Candidate& b) {
@@ -138,7 +145,8 @@ void Candidates::keep_nearest(size_t first, double mass, Distance distance) {
     }
   }
   const Candidate cutoff = *lo;
-  list_.erase(std::remove_if(undecided, list_.end(), [&](const Candidate& c) { return nearer(cutoff, c); }), list_.end());
+  list_.erase(std::remove_if(undecided, list_.end(), [&](const Candidate& c) { return nearer(cutoff, c); }),
+              list_.end());
 }
 
 void Candidates::keep_top_k(size_t k) {
@@ -149,7 +157,8 @@ void Candidates::keep_top_k(size_t k) {
     if (k <= tile_max_.size()) {
       // The k-th largest of the tiles' maxima is a value that at least k tokens reach.
       peaks_.assign(tile_max_.begin(), tile_max_.end());
-      std::nth_element(peaks_.begin(), peaks_.begin() + static_cast<std::ptrdiff_t>(k - 1), peaks_.end(), std::greater<>());
+      std::nth_element(peaks_.begin(), peaks_.begin() + static_cast<std::ptrdiff_t>(k - 1), peaks_.end(),
+                       std::greater<>());
       threshold = std::max(threshold, peaks_[k - 1]);
     }
     append_between(threshold, kInfinity);
@@ -186,10 +195,12 @@ void Candidates::keep_top_p(double p) {
   keep_nearest(undecided, mass, [](const Candidate& c) { return -c.value; });
 }
 
-void Candidates::keep_min_p(double min_p) { keep_at_least(max_ + std::log(min_p) / scale_); }
+void Candidates::keep_min_p(double min_p) {
+  keep_at_least(max_ + std::log(min_p) / scale_);
+}
 
-// Lists tokens whose exponent is near `centre`, ever further away on both sides until their weights reach `mass`. Returns
-// where the last band begins, as above.
+// Lists tokens whose exponent is near `centre`, ever further away on both sides until their weights reach `mass`.
+// Returns where the last band begins, as above.
 size_t Candidates::collect_around(double centre, double mass) {
   whole_ = false;
   float inner_lo = float_at_least(max_ + centre / scale_);
@@ -235,7 +246,8 @@ void Candidates::exclude_top_choices(double threshold) {
   // Of equals the lower token counts as the more likely, so the last of the lowest value stays.
   const Candidate* stays = nullptr;
   for (const Candidate& c : list_) {
-    if (reaches(c) && (!stays || c.value < stays->value || (c.value == stays->value && c.token > stays->token))) stays = &c;
+    if (reaches(c) && (!stays || c.value < stays->value || (c.value == stays->value && c.token > stays->token)))
+      stays = &c;
   }
   if (!stays) return;
   const Candidate kept = *stays;
@@ -287,9 +299,10 @@ std::vector<TokenProbability> Candidates::most_likely(size_t limit) {
   std::vector<TokenProbability> result;
   for (const Candidate& c : list_) result.push_back({c.token, c.weight / total});
   const size_t n = std::min(limit, result.size());
-  std::partial_sort(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(n), result.end(), [](auto& a, auto& b) {
-    return a.probability != b.probability ? a.probability > b.probability : a.token < b.token;
-  });
+  std::partial_sort(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(n), result.end(),
+                    [](auto& a, auto& b) {
+                      return a.probability != b.probability ? a.probability > b.probability : a.token < b.token;
+                    });
   result.resize(n);
   return result;
 }

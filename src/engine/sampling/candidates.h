@@ -1,5 +1,6 @@
-// The tokens still in the running for one position. It starts as the whole vocabulary, without a copy; every cut keeps the
-// tokens above a threshold, so nothing is ever sorted as a whole. Once a cut has made a list, later cuts work on the list.
+// The tokens still in the running for one position. It starts as the whole vocabulary, without a copy; every cut keeps
+// the tokens above a threshold, so nothing is ever sorted as a whole. Once a cut has made a list, later cuts work on
+// the list.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ class Candidates {
  public:
   explicit Candidates(size_t vocab_size);
 
-  // values: logits of the whole vocabulary, finite or -infinity (never chosen), kept alive by the caller until the draw.
-  // tile_max and max: of values, as find_peak gives them; max is finite.
+  // values: logits of the whole vocabulary, finite or -infinity (never chosen), kept alive by the caller until the
+  // draw. tile_max and max: of values, as find_peak gives them; max is finite.
   void start(std::span<const float> values, std::span<const float> tile_max, float max);
 
   // Probabilities are softmax(value * scale) over the tokens still in; scale = 1 / temperature. 1 after start().

@@ -47,8 +47,8 @@ bool Dry::is_breaker(TokenId token) const {
   return it != breakers_.end() && it->front() == token && it->size() == 1;  // the shortest of a prefix sorts first
 }
 
-// repeat_[k], k ≥ 1: how many of the last tokens also stand at the end when the last k tokens are left away. This is the
-// Z-function of the window read backwards (Gusfield 1997, section 1.4).
+// repeat_[k], k ≥ 1: how many of the last tokens also stand at the end when the last k tokens are left away. This is
+// the Z-function of the window read backwards (Gusfield 1997, section 1.4).
 void Dry::measure_repeats(std::span<const TokenId> window) {
   const size_t n = window.size();
   auto back = [&](size_t i) { return window[n - 1 - i]; };
@@ -68,7 +68,8 @@ void Dry::measure_repeats(std::span<const TokenId> window) {
 double Dry::penalty(size_t length) const {
   // As llama.cpp: base^exponent stays a finite float, and the exponent is not limited when the base is 1.
   auto exponent = static_cast<double>(length - allowed_length_);
-  if (base_ > 1.000001) exponent = std::min(exponent, std::floor(std::log(std::numeric_limits<float>::max()) / std::log(base_)));
+  if (base_ > 1.000001)
+    exponent = std::min(exponent, std::floor(std::log(std::numeric_limits<float>::max()) / std::log(base_)));
   return multiplier_ * std::pow(base_, exponent);
 }
 

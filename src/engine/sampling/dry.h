@@ -1,5 +1,6 @@
-// DRY ("don't repeat yourself"; p-e-w, text-generation-webui pull request 5677): a token that would lengthen a repetition
-// of what came before is made less likely, exponentially in the length of that repetition. Sequence breakers end a repetition.
+// DRY ("don't repeat yourself"; p-e-w, text-generation-webui pull request 5677): a token that would lengthen a
+// repetition of what came before is made less likely, exponentially in the length of that repetition. Sequence breakers
+// end a repetition.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +31,10 @@ class Dry {
   double multiplier_;
   double base_;
   size_t allowed_length_;
-  size_t window_;  // 0: everything
+  size_t window_;                               // 0: everything
   std::vector<std::vector<TokenId>> breakers_;  // each backwards, sorted
   std::vector<TokenId> history_;
-  size_t since_breaker_ = 0;  // tokens after the last breaker
+  size_t since_breaker_ = 0;     // tokens after the last breaker
   std::vector<size_t> repeat_;   // [window] see measure_repeats
   std::vector<size_t> longest_;  // [vocab] repetition that the token would lengthen; all zero between calls
   std::vector<TokenId> touched_;

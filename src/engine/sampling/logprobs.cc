@@ -15,7 +15,9 @@ struct Ranked {
   TokenId token;
 };
 
-bool more_likely(const Ranked& a, const Ranked& b) { return a.logit != b.logit ? a.logit > b.logit : a.token < b.token; }
+bool more_likely(const Ranked& a, const Ranked& b) {
+  return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+}
 
 // The k most likely tokens, most likely first; fewer when fewer have a probability.
 std::vector<Ranked> most_likely(std::span<const float> logits, std::span<const float> tile_max, size_t k) {

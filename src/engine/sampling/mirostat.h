@@ -1,5 +1,5 @@
-// Mirostat 2.0 (Basu et al., "Mirostat", ICLR 2021, algorithm 2): keeps the surprise of the text near tau bits per token by
-// cutting tokens above a moving limit.
+// Mirostat 2.0 (Basu et al., "Mirostat", ICLR 2021, algorithm 2): keeps the surprise of the text near tau bits per
+// token by cutting tokens above a moving limit.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Repetition, presence and frequency penalties. Repetition (Keskar et al., "CTRL", 2019) looks at prompt and output, or at
-// the last `penalty_window` tokens of both; presence and frequency (OpenAI) look at the output alone.
+// Repetition, presence and frequency penalties. Repetition (Keskar et al., "CTRL", 2019) looks at prompt and output, or
+// at the last `penalty_window` tokens of both; presence and frequency (OpenAI) look at the output alone.
 #pragma once
 
 #include <cstdint>

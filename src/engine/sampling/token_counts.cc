@@ -6,7 +6,8 @@
 namespace inferens {
 
 std::vector<TokenCounts::Entry>::iterator TokenCounts::find(TokenId token) {
-  return std::lower_bound(entries_.begin(), entries_.end(), token, [](const Entry& e, TokenId t) { return e.token < t; });
+  return std::lower_bound(entries_.begin(), entries_.end(), token,
+                          [](const Entry& e, TokenId t) { return e.token < t; });
 }
 
 void TokenCounts::add(TokenId token) {

@@ -33,25 +33,28 @@ Status validate_bias(const SamplingParams& params, int32_t vocab_size) {
                               std::to_string(vocab_size - 1));
     }
     if (std::isnan(bias) || bias == HUGE_VAL) {
-      return out_of_range("logit_bias of token " + std::to_string(token), bias, "a finite number, or -infinity to ban it");
+      return out_of_range("logit_bias of token " + std::to_string(token), bias,
+                          "a finite number, or -infinity to ban it");
     }
   }
   return ok_status();
 }
 
-// In the llama.cpp order mirostat replaces the cuts, as clients of llama.cpp know it. Elsewhere a cut beside mirostat was
-// asked for by name, and would be dropped silently.
+// In the llama.cpp order mirostat replaces the cuts, as clients of llama.cpp know it. Elsewhere a cut beside mirostat
+// was asked for by name, and would be dropped silently.
 Status validate_mirostat(const SamplingParams& p) {
   if (p.mirostat == 0 || p.order == SamplerOrder::kLlamaCpp) return ok_status();
   const bool cuts = p.top_k > 0 || p.top_p < 1 || p.min_p > 0 || p.typical_p < 1 || p.xtc_probability > 0;
   if (!cuts) return ok_status();
-  return invalid_argument("mirostat chooses its own cut; leave out top_k, top_p, min_p, typical_p and xtc_probability, or mirostat");
+  return invalid_argument(
+      "mirostat chooses its own cut; leave out top_k, top_p, min_p, typical_p and xtc_probability, or mirostat");
 }
 
 }  // namespace
 
 Status validate_sampling(const SamplingParams& p, int32_t vocab_size) {
-  if (vocab_size <= 0) return invalid_argument("the vocabulary has " + std::to_string(vocab_size) + " tokens; it needs at least one");
+  if (vocab_size <= 0)
+    return invalid_argument("the vocabulary has " + std::to_string(vocab_size) + " tokens; it needs at least one");
   auto finite = [](double v) { return std::isfinite(v); };
   const Range ranges[] = {
       {"temperature", p.temperature, finite(p.temperature) && p.temperature >= 0, "0 (greedy) or more"},
