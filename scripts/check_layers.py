@@ -44,7 +44,7 @@ CODE_RULES = [
 ]
 HEADER_RULES = [(re.compile(r"^using\s+namespace\b", re.M), "no `using namespace` in headers")]
 # The one `new` that is right: handing an object with a private constructor to its smart pointer in the same expression.
-OWNED_AT_ONCE = re.compile(r"(_ptr<[^;{}()]*>\s*[({]\s*)new\b")
+OWNED_AT_ONCE = re.compile(r"(_ptr<[^;{}()]*>\s*\w*\s*[({]\s*)new\b")
 INTRINSIC_HEADER = re.compile(r"(?:\w*intrin|arm_neon|arm_sve)\.h$")
 
 

@@ -58,7 +58,7 @@ class CheckLayersTest(unittest.TestCase):
     def test_what_only_looks_forbidden_is_not(self):
         self.assert_clean({"src/engine/a.cc": "// a new idea: delete it, std::regex, getenv(\nA(const A&) = delete;\nauto s = \"new int; getenv(\";\n"
                            "auto raw = R\"x(delete p; std::regex)x\";\nint big = 1'000'000; int renew = 1; char c = '\"'; /* malloc( */\n"
-                           "auto v = std::unique_ptr<Thing>(new Thing());\n"
+                           "auto v = std::unique_ptr<Thing>(new Thing()); std::shared_ptr<Thing> w(new Thing);\n"
                            "#define HWY_TARGET_INCLUDE \"kernels/x.cc\"\n"})
         self.assert_clean({"src/base/environment.cc": 'auto v = std::getenv("A");\n'})
 
