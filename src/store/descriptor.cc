@@ -86,13 +86,13 @@ StatusOr<Descriptor> open_for_lock(const std::string& path) {
   return file;
 }
 
-StatusOr<bool> try_lock(const Descriptor& file, const std::string& path) {
+StatusOr<bool> try_lock_file(const Descriptor& file, const std::string& path) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
   return system_error("cannot lock", path, errno);
 }
 
-Status wait_for_lock(const Descriptor& file, const std::string& path) {
+Status wait_for_file_lock(const Descriptor& file, const std::string& path) {
   while (::flock(file.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return system_error("cannot lock", path, errno);
   }

@@ -120,7 +120,12 @@ Status ModelStore::stage(const Manifest& manifest, const std::string& folder) co
     if (error) return link_error(folder + "/" + file.name, error);
   }
   auto gguf = GgufFile::open(folder + "/" + manifest.find("model")->name);
-  if (!gguf.ok()) return gguf.status();
+  if (!gguf.ok()) {
+    // The staging folder means nothing to the user; and bytes that came from elsewhere are a damaged delivery, not his input.
+    std::string reason = gguf.status().message();
+    for (size_t at = reason.find(folder + "/"); at != std::string::npos; at = reason.find(folder + "/")) reason.erase(at, folder.size() + 1);
+    return data_loss("model '" + manifest.name + "' from " + printable(manifest.source) + ": " + reason);
+  }
   return write_file_atomically(folder + "/manifest.json", manifest_to_json(manifest));
 }
 
@@ -234,7 +239,7 @@ StatusOr<uint64_t> ModelStore::remove_incomplete() {
     if (!folder || guard != path) {
       auto opened = open_for_lock(guard);
       if (!opened.ok()) continue;
-      auto locked = try_lock(*opened, guard);
+      auto locked = try_lock_file(*opened, guard);
       if (!locked.ok() || !*locked) continue;
       file = std::move(opened).value();
     }
