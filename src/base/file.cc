@@ -52,7 +52,8 @@ StatusOr<std::string> read_file(const std::string& path, size_t max_bytes) {
     if (n < 0) return errno_status("cannot read", path, errno);
     if (n == 0) return out;
     if (out.size() + static_cast<size_t>(n) > max_bytes) {
-      return resource_exhausted("file '" + path + "' is larger than the limit of " + std::to_string(max_bytes) + " bytes");
+      return resource_exhausted("file '" + path + "' is larger than the limit of " + std::to_string(max_bytes) +
+                                " bytes");
     }
     out.append(buffer, static_cast<size_t>(n));
   }
@@ -83,7 +84,9 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-Status AtomicFile::append(std::string_view bytes) { return write_all(fd_, bytes, temporary_); }
+Status AtomicFile::append(std::string_view bytes) {
+  return write_all(fd_, bytes, temporary_);
+}
 
 Status AtomicFile::commit() {
   if (::fsync(fd_) != 0) return errno_status("cannot sync", temporary_, errno);
@@ -109,7 +112,7 @@ Status make_directories(const std::string& path) {
 StatusOr<MappedFile> MappedFile::open(const std::string& path) {
   Descriptor d{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (d.fd < 0) return errno_status("cannot open", path, errno);
-  struct stat st {};
+  struct stat st{};
   if (::fstat(d.fd, &st) != 0) return errno_status("cannot stat", path, errno);
   if (!S_ISREG(st.st_mode)) return invalid_argument("'" + path + "' is not a regular file");
   MappedFile f;

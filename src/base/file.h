@@ -15,8 +15,9 @@ namespace inferens {
 // Reads a whole file of at most max_bytes; larger is an error, never a cut.
 StatusOr<std::string> read_file(const std::string& path, size_t max_bytes = size_t{1} << 30);
 
-// A file written piece by piece to a temporary name in the same folder. commit() syncs and renames it over `path`: a reader
-// sees the old or the new bytes. Without commit() nothing is left behind. Movable, not copyable; one thread at a time.
+// A file written piece by piece to a temporary name in the same folder. commit() syncs and renames it over `path`: a
+// reader sees the old or the new bytes. Without commit() nothing is left behind. Movable, not copyable; one thread at a
+// time.
 class AtomicFile {
  public:
   static StatusOr<AtomicFile> create(const std::string& path);
@@ -55,8 +56,8 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   size_t size() const { return size_; }
   const std::string& path() const { return path_; }
-  // Tells the kernel that a range will be read soon, or is not needed now (its resident pages are given back; reading it
-  // again is correct and slow). Hints: never fail.
+  // Tells the kernel that a range will be read soon, or is not needed now (its resident pages are given back; reading
+  // it again is correct and slow). Hints: never fail.
   void will_need(size_t offset, size_t length) const;
   void drop_resident(size_t offset, size_t length) const;
 

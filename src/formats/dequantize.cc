@@ -13,7 +13,9 @@ void convert_numbers(const uint8_t* data, size_t count, float* out) {
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<float>(load_le<T>(data + i * sizeof(T)));
 }
 
-void copy_f32(const uint8_t* data, size_t count, float* out) { std::memcpy(out, data, count * sizeof(float)); }
+void copy_f32(const uint8_t* data, size_t count, float* out) {
+  std::memcpy(out, data, count * sizeof(float));
+}
 
 void convert_f16(const uint8_t* data, size_t count, float* out) {
   for (size_t i = 0; i < count; ++i) out[i] = half_to_float(load_le<uint16_t>(data + i * 2));
@@ -25,21 +27,30 @@ void convert_bf16(const uint8_t* data, size_t count, float* out) {
 
 BlockExpander number_expander(TensorType type) {
   switch (type) {
-    case TensorType::kF32: return copy_f32;
-    case TensorType::kF16: return convert_f16;
-    case TensorType::kBF16: return convert_bf16;
-    case TensorType::kF64: return convert_numbers<double>;
-    case TensorType::kI8: return convert_numbers<int8_t>;
-    case TensorType::kI16: return convert_numbers<int16_t>;
-    case TensorType::kI32: return convert_numbers<int32_t>;
-    case TensorType::kI64: return convert_numbers<int64_t>;
-    default: return nullptr;
+    case TensorType::kF32:
+      return copy_f32;
+    case TensorType::kF16:
+      return convert_f16;
+    case TensorType::kBF16:
+      return convert_bf16;
+    case TensorType::kF64:
+      return convert_numbers<double>;
+    case TensorType::kI8:
+      return convert_numbers<int8_t>;
+    case TensorType::kI16:
+      return convert_numbers<int16_t>;
+    case TensorType::kI32:
+      return convert_numbers<int32_t>;
+    case TensorType::kI64:
+      return convert_numbers<int64_t>;
+    default:
+      return nullptr;
   }
 }
 
 BlockExpander expander_of(TensorType type) {
-  for (auto family : {number_expander, simple_block_expander, k_block_expander, codebook_block_expander,
-                      ternary_block_expander}) {
+  for (auto family :
+       {number_expander, simple_block_expander, k_block_expander, codebook_block_expander, ternary_block_expander}) {
     if (BlockExpander expander = family(type)) return expander;
   }
   return nullptr;

@@ -1,5 +1,5 @@
-// The expanders behind dequantize(), one per block format: `count` consecutive blocks to floats. Inside this folder only.
-// Every sum and product is in the order of the `gguf` Python package, so that results are equal bit for bit.
+// The expanders behind dequantize(), one per block format: `count` consecutive blocks to floats. Inside this folder
+// only. Every sum and product is in the order of the `gguf` Python package, so that results are equal bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,9 @@ T load_le(const uint8_t* p) {
   return value;
 }
 
-inline float load_half(const uint8_t* p) { return half_to_float(load_le<uint16_t>(p)); }
+inline float load_half(const uint8_t* p) {
+  return half_to_float(load_le<uint16_t>(p));
+}
 
 // A loop over blocks for a function that expands one.
 template <auto expand_block, size_t weights, size_t bytes>

@@ -42,7 +42,9 @@ uint8_t even_signs(uint32_t seven_bits) {
   return static_cast<uint8_t>(seven_bits | static_cast<uint32_t>(std::popcount(seven_bits) & 1) << 7);
 }
 
-float signed_by(float value, uint8_t signs, int bit) { return ((signs >> bit) & 1) != 0 ? -value : value; }
+float signed_by(float value, uint8_t signs, int bit) {
+  return ((signs >> bit) & 1) != 0 ? -value : value;
+}
 
 void write_signed(float scale, const std::array<int8_t, 8>& entry, uint8_t signs, float* out) {
   for (int j = 0; j < 8; ++j) out[j] = signed_by(scale * static_cast<float>(entry[j]), signs, j);
@@ -55,7 +57,9 @@ void write_signed(float scale, const std::array<int8_t, 4>& low, const std::arra
 }
 
 // Nibble `index` of an array, low nibbles first.
-int nibble(const uint8_t* bytes, int index) { return (bytes[index / 2] >> (4 * (index % 2))) & 0x0f; }
+int nibble(const uint8_t* bytes, int index) {
+  return (bytes[index / 2] >> (4 * (index % 2))) & 0x0f;
+}
 
 void expand_iq2_xxs(const uint8_t* block, float* out) {
   const float d = load_half(block);
@@ -150,7 +154,8 @@ void expand_iq1_m(const uint8_t* block, float* out) {
   for (int k = 0; k < 32; ++k) {
     const int scale_bits = (scales[k / 8] >> (3 * ((k / 2) % 4))) & 7;
     const int top = high[k / 2] >> (4 * (k % 2));
-    write_shifted(d * static_cast<float>(2 * scale_bits + 1), kIq1[low[k] | (top & 7) << 8], (top & 8) != 0, out + k * 8);
+    write_shifted(d * static_cast<float>(2 * scale_bits + 1), kIq1[low[k] | (top & 7) << 8], (top & 8) != 0,
+                  out + k * 8);
   }
 }
 
@@ -159,7 +164,9 @@ void write_iq4(float scale, const uint8_t* q, float* out) {
   for (int j = 0; j < 16; ++j) out[16 + j] = scale * kValuesIq4[q[j] >> 4];
 }
 
-void expand_iq4_nl(const uint8_t* block, float* out) { write_iq4(load_half(block), block + 2, out); }
+void expand_iq4_nl(const uint8_t* block, float* out) {
+  write_iq4(load_half(block), block + 2, out);
+}
 
 void expand_iq4_xs(const uint8_t* block, float* out) {
   const float d = load_half(block);
@@ -174,16 +181,26 @@ void expand_iq4_xs(const uint8_t* block, float* out) {
 
 BlockExpander codebook_block_expander(TensorType type) {
   switch (type) {
-    case TensorType::kIQ1_S: return expand_all<expand_iq1_s, 256, 50>;
-    case TensorType::kIQ1_M: return expand_all<expand_iq1_m, 256, 56>;
-    case TensorType::kIQ2_XXS: return expand_all<expand_iq2_xxs, 256, 66>;
-    case TensorType::kIQ2_XS: return expand_all<expand_iq2_xs, 256, 74>;
-    case TensorType::kIQ2_S: return expand_all<expand_iq2_s, 256, 82>;
-    case TensorType::kIQ3_XXS: return expand_all<expand_iq3_xxs, 256, 98>;
-    case TensorType::kIQ3_S: return expand_all<expand_iq3_s, 256, 110>;
-    case TensorType::kIQ4_NL: return expand_all<expand_iq4_nl, 32, 18>;
-    case TensorType::kIQ4_XS: return expand_all<expand_iq4_xs, 256, 136>;
-    default: return nullptr;
+    case TensorType::kIQ1_S:
+      return expand_all<expand_iq1_s, 256, 50>;
+    case TensorType::kIQ1_M:
+      return expand_all<expand_iq1_m, 256, 56>;
+    case TensorType::kIQ2_XXS:
+      return expand_all<expand_iq2_xxs, 256, 66>;
+    case TensorType::kIQ2_XS:
+      return expand_all<expand_iq2_xs, 256, 74>;
+    case TensorType::kIQ2_S:
+      return expand_all<expand_iq2_s, 256, 82>;
+    case TensorType::kIQ3_XXS:
+      return expand_all<expand_iq3_xxs, 256, 98>;
+    case TensorType::kIQ3_S:
+      return expand_all<expand_iq3_s, 256, 110>;
+    case TensorType::kIQ4_NL:
+      return expand_all<expand_iq4_nl, 32, 18>;
+    case TensorType::kIQ4_XS:
+      return expand_all<expand_iq4_xs, 256, 136>;
+    default:
+      return nullptr;
   }
 }
 

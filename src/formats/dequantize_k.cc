@@ -110,13 +110,20 @@ void expand_q8_k(const uint8_t* block, float* out) {
 
 BlockExpander k_block_expander(TensorType type) {
   switch (type) {
-    case TensorType::kQ2_K: return expand_all<expand_q2_k, 256, 84>;
-    case TensorType::kQ3_K: return expand_all<expand_q3_k, 256, 110>;
-    case TensorType::kQ4_K: return expand_all<expand_q4_k, 256, 144>;
-    case TensorType::kQ5_K: return expand_all<expand_q5_k, 256, 176>;
-    case TensorType::kQ6_K: return expand_all<expand_q6_k, 256, 210>;
-    case TensorType::kQ8_K: return expand_all<expand_q8_k, 256, 292>;
-    default: return nullptr;
+    case TensorType::kQ2_K:
+      return expand_all<expand_q2_k, 256, 84>;
+    case TensorType::kQ3_K:
+      return expand_all<expand_q3_k, 256, 110>;
+    case TensorType::kQ4_K:
+      return expand_all<expand_q4_k, 256, 144>;
+    case TensorType::kQ5_K:
+      return expand_all<expand_q5_k, 256, 176>;
+    case TensorType::kQ6_K:
+      return expand_all<expand_q6_k, 256, 210>;
+    case TensorType::kQ8_K:
+      return expand_all<expand_q8_k, 256, 292>;
+    default:
+      return nullptr;
   }
 }
 

@@ -96,15 +96,24 @@ void expand_nvfp4(const uint8_t* block, float* out) {
 
 BlockExpander simple_block_expander(TensorType type) {
   switch (type) {
-    case TensorType::kQ4_0: return expand_all<expand_q4_0, 32, 18>;
-    case TensorType::kQ4_1: return expand_all<expand_q4_1, 32, 20>;
-    case TensorType::kQ5_0: return expand_all<expand_q5_0, 32, 22>;
-    case TensorType::kQ5_1: return expand_all<expand_q5_1, 32, 24>;
-    case TensorType::kQ8_0: return expand_all<expand_q8_0, 32, 34>;
-    case TensorType::kQ1_0: return expand_all<expand_q1_0, 128, 18>;
-    case TensorType::kMXFP4: return expand_all<expand_mxfp4, 32, 17>;
-    case TensorType::kNVFP4: return expand_all<expand_nvfp4, 64, 36>;
-    default: return nullptr;
+    case TensorType::kQ4_0:
+      return expand_all<expand_q4_0, 32, 18>;
+    case TensorType::kQ4_1:
+      return expand_all<expand_q4_1, 32, 20>;
+    case TensorType::kQ5_0:
+      return expand_all<expand_q5_0, 32, 22>;
+    case TensorType::kQ5_1:
+      return expand_all<expand_q5_1, 32, 24>;
+    case TensorType::kQ8_0:
+      return expand_all<expand_q8_0, 32, 34>;
+    case TensorType::kQ1_0:
+      return expand_all<expand_q1_0, 128, 18>;
+    case TensorType::kMXFP4:
+      return expand_all<expand_mxfp4, 32, 17>;
+    case TensorType::kNVFP4:
+      return expand_all<expand_nvfp4, 64, 36>;
+    default:
+      return nullptr;
   }
 }
 

@@ -4,8 +4,8 @@
 namespace inferens {
 namespace {
 
-// A byte is ceil(256 * n / 243) of a number n of five ternary digits, so the wrapping product with 3^k leaves the digits
-// below the k-th as a fraction of 256, and times 3 / 256 is the leading one of them.
+// A byte is ceil(256 * n / 243) of a number n of five ternary digits, so the wrapping product with 3^k leaves the
+// digits below the k-th as a fraction of 256, and times 3 / 256 is the leading one of them.
 float ternary_digit(uint8_t packed, uint8_t power_of_three) {
   const auto fraction = static_cast<uint8_t>(packed * power_of_three);
   return static_cast<float>(((fraction * 3) >> 8) - 1);
@@ -40,9 +40,12 @@ void expand_tq2_0(const uint8_t* block, float* out) {
 
 BlockExpander ternary_block_expander(TensorType type) {
   switch (type) {
-    case TensorType::kTQ1_0: return expand_all<expand_tq1_0, 256, 54>;
-    case TensorType::kTQ2_0: return expand_all<expand_tq2_0, 256, 66>;
-    default: return nullptr;
+    case TensorType::kTQ1_0:
+      return expand_all<expand_tq1_0, 256, 54>;
+    case TensorType::kTQ2_0:
+      return expand_all<expand_tq2_0, 256, 66>;
+    default:
+      return nullptr;
   }
 }
 

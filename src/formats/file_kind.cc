@@ -41,9 +41,8 @@ bool looks_like_safetensors(std::string_view head, size_t file_bytes) {
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view lower) {
   if (text.size() < lower.size()) return false;
-  return std::equal(lower.begin(), lower.end(), text.begin(), [](char l, char c) {
-    return l == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-  });
+  return std::equal(lower.begin(), lower.end(), text.begin(),
+                    [](char l, char c) { return l == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c); });
 }
 
 }  // namespace

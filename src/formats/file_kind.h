@@ -1,4 +1,5 @@
-// Tells what a file is that is not what was hoped for, so that an error can say what to do instead. Inside this folder only.
+// Tells what a file is that is not what was hoped for, so that an error can say what to do instead. Inside this folder
+// only.
 #pragma once
 
 #include <cstddef>

@@ -17,9 +17,9 @@ constexpr uint64_t kMaxParts = 65535;  // split.count is a uint16
 
 // What a value is, for errors.
 std::string_view kind_of(const GgufValue& value) {
-  constexpr std::string_view kKinds[] = {"a uint8",   "an int8", "a uint16", "an int16", "a uint32", "an int32",
-                                         "a float32", "a bool",  "a string", "an array", "a uint64", "an int64",
-                                         "a float64"};
+  constexpr std::string_view kKinds[] = {"a uint8",  "an int8",   "a uint16", "an int16", "a uint32",
+                                         "an int32", "a float32", "a bool",   "a string", "an array",
+                                         "a uint64", "an int64",  "a float64"};
   return kKinds[value.index()];
 }
 
@@ -66,7 +66,8 @@ StatusOr<GgufFile> GgufFile::open(const std::string& path) {
   if (count == nullptr) return named;
   const auto parts = integer_of<uint64_t>(*count);
   if (!parts || *parts > kMaxParts) {
-    return data_loss("'" + path + "': metadata key 'split.count' is not a number of parts: the file is damaged, download it again");
+    return data_loss("'" + path +
+                     "': metadata key 'split.count' is not a number of parts: the file is damaged, download it again");
   }
   if (*parts <= 1) return named;
   return open_split(std::move(named.value()), static_cast<uint32_t>(*parts));
@@ -94,7 +95,7 @@ StatusOr<GgufFile> GgufFile::open_split(GgufFile named, uint32_t count) {
   const auto name = parse_split_name(path);
   const auto index = named.get_uint("split.no");
   if (!index.ok()) return index.status();
-  if (!name || name->count != count || name->index != *index) {
+  if (!name || name->count != count || name->index != *index || *index >= count) {
     return failed_precondition("'" + path + "' is part " + std::to_string(*index + 1) + " of " + std::to_string(count) +
                                " of a split model and has been renamed: give all parts their names back, '…" +
                                split_path("", static_cast<uint32_t>(*index), count) + "'");
@@ -104,8 +105,8 @@ StatusOr<GgufFile> GgufFile::open_split(GgufFile named, uint32_t count) {
     const std::string part_path = split_path(name->stem, i, count);
     auto part = i == *index ? StatusOr<GgufFile>(std::move(named)) : open_part(part_path);
     if (!part.ok()) {
-      return part.status().with_context("part " + std::to_string(i + 1) + " of " + std::to_string(count) + " of '" + path +
-                                        "' (all parts must be in one folder)");
+      return part.status().with_context("part " + std::to_string(i + 1) + " of " + std::to_string(count) + " of '" +
+                                        path + "' (all parts must be in one folder)");
     }
     if (Status s = whole.add_part(std::move(part.value()), i, count); !s.ok()) return s;
   }
@@ -113,8 +114,9 @@ StatusOr<GgufFile> GgufFile::open_split(GgufFile named, uint32_t count) {
   const auto tensors = whole.get_uint("split.tensors.count");
   if (!tensors.ok()) return tensors.status();
   if (*tensors != whole.tensors_.size()) {
-    return data_loss("'" + path + "': the parts hold " + std::to_string(whole.tensors_.size()) + " tensors, and should hold " +
-                     std::to_string(*tensors) + ": they are not of one model, download all parts again");
+    return data_loss("'" + path + "': the parts hold " + std::to_string(whole.tensors_.size()) +
+                     " tensors, and should hold " + std::to_string(*tensors) +
+                     ": they are not of one model, download all parts again");
   }
   return whole;
 }
@@ -133,7 +135,9 @@ Status GgufFile::add_part(GgufFile part, uint32_t index, uint32_t count) {
   const auto total = get_uint("split.tensors.count"), part_total = part.get_uint("split.tensors.count");
   if (!total.ok()) return total.status();
   if (!part_total.ok() || *total != *part_total) {
-    return data_loss("'" + part.path_ + "' disagrees with part 1 about 'split.tensors.count': it is of another model, download all parts again");
+    return data_loss(
+        "'" + part.path_ +
+        "' disagrees with part 1 about 'split.tensors.count': it is of another model, download all parts again");
   }
   for (const TensorInfo& tensor : part.tensors_) {
     if (!tensor_index_.emplace(tensor.name, tensors_.size()).second) {
@@ -147,7 +151,9 @@ Status GgufFile::add_part(GgufFile part, uint32_t index, uint32_t count) {
   return ok_status();
 }
 
-uint64_t GgufFile::file_bytes() const { return bytes_; }
+uint64_t GgufFile::file_bytes() const {
+  return bytes_;
+}
 
 const GgufValue* GgufFile::find(std::string_view key) const {
   const auto it = metadata_.find(key);
@@ -221,9 +227,14 @@ StatusOr<std::vector<float>> GgufFile::get_floats(std::string_view key) const {
   if (!array.ok()) return array.status();
   std::vector<float> out;
   switch ((*array)->element_type) {
-    case 6: append_elements<float>(**array, out); return out;
-    case 12: append_elements<double>(**array, out); return out;
-    default: return wrong_elements(key, kWanted);
+    case 6:
+      append_elements<float>(**array, out);
+      return out;
+    case 12:
+      append_elements<double>(**array, out);
+      return out;
+    default:
+      return wrong_elements(key, kWanted);
   }
 }
 
@@ -233,13 +244,28 @@ StatusOr<std::vector<int64_t>> GgufFile::get_ints(std::string_view key) const {
   if (!array.ok()) return array.status();
   std::vector<int64_t> out;
   switch ((*array)->element_type) {
-    case 0: case 7: append_elements<uint8_t>(**array, out); return out;
-    case 1: append_elements<int8_t>(**array, out); return out;
-    case 2: append_elements<uint16_t>(**array, out); return out;
-    case 3: append_elements<int16_t>(**array, out); return out;
-    case 4: append_elements<uint32_t>(**array, out); return out;
-    case 5: append_elements<int32_t>(**array, out); return out;
-    case 11: append_elements<int64_t>(**array, out); return out;
+    case 0:
+    case 7:
+      append_elements<uint8_t>(**array, out);
+      return out;
+    case 1:
+      append_elements<int8_t>(**array, out);
+      return out;
+    case 2:
+      append_elements<uint16_t>(**array, out);
+      return out;
+    case 3:
+      append_elements<int16_t>(**array, out);
+      return out;
+    case 4:
+      append_elements<uint32_t>(**array, out);
+      return out;
+    case 5:
+      append_elements<int32_t>(**array, out);
+      return out;
+    case 11:
+      append_elements<int64_t>(**array, out);
+      return out;
     case 10: {
       append_elements<uint64_t>(**array, out);
       for (int64_t v : out) {
@@ -247,7 +273,8 @@ StatusOr<std::vector<int64_t>> GgufFile::get_ints(std::string_view key) const {
       }
       return out;
     }
-    default: return wrong_elements(key, kWanted);
+    default:
+      return wrong_elements(key, kWanted);
   }
 }
 

@@ -1,6 +1,6 @@
-// Reads GGUF v2 and v3 (the container of llama.cpp's models), whole or split, memory-mapped. A file is hostile until proven
-// sound: open() checks every count, length, offset and product against the bytes that are there before anything is used.
-// Source: the GGUF specification (ggml docs/gguf.md) and the `gguf` Python package as reference.
+// Reads GGUF v2 and v3 (the container of llama.cpp's models), whole or split, memory-mapped. A file is hostile until
+// proven sound: open() checks every count, length, offset and product against the bytes that are there before anything
+// is used. Source: the GGUF specification (ggml docs/gguf.md) and the `gguf` Python package as reference.
 #pragma once
 
 #include <array>
@@ -21,11 +21,40 @@ namespace inferens {
 
 // Numbers are the format's own.
 enum class TensorType : uint32_t {
-  kF32 = 0, kF16 = 1, kQ4_0 = 2, kQ4_1 = 3, kQ5_0 = 6, kQ5_1 = 7, kQ8_0 = 8, kQ8_1 = 9,
-  kQ2_K = 10, kQ3_K = 11, kQ4_K = 12, kQ5_K = 13, kQ6_K = 14, kQ8_K = 15,
-  kIQ2_XXS = 16, kIQ2_XS = 17, kIQ3_XXS = 18, kIQ1_S = 19, kIQ4_NL = 20, kIQ3_S = 21, kIQ2_S = 22, kIQ4_XS = 23,
-  kI8 = 24, kI16 = 25, kI32 = 26, kI64 = 27, kF64 = 28, kIQ1_M = 29, kBF16 = 30, kTQ1_0 = 34, kTQ2_0 = 35, kMXFP4 = 39,
-  kNVFP4 = 40, kQ1_0 = 41,
+  kF32 = 0,
+  kF16 = 1,
+  kQ4_0 = 2,
+  kQ4_1 = 3,
+  kQ5_0 = 6,
+  kQ5_1 = 7,
+  kQ8_0 = 8,
+  kQ8_1 = 9,
+  kQ2_K = 10,
+  kQ3_K = 11,
+  kQ4_K = 12,
+  kQ5_K = 13,
+  kQ6_K = 14,
+  kQ8_K = 15,
+  kIQ2_XXS = 16,
+  kIQ2_XS = 17,
+  kIQ3_XXS = 18,
+  kIQ1_S = 19,
+  kIQ4_NL = 20,
+  kIQ3_S = 21,
+  kIQ2_S = 22,
+  kIQ4_XS = 23,
+  kI8 = 24,
+  kI16 = 25,
+  kI32 = 26,
+  kI64 = 27,
+  kF64 = 28,
+  kIQ1_M = 29,
+  kBF16 = 30,
+  kTQ1_0 = 34,
+  kTQ2_0 = 35,
+  kMXFP4 = 39,
+  kNVFP4 = 40,
+  kQ1_0 = 41,
 };
 
 std::string_view tensor_type_name(TensorType t);  // "Q4_K"
@@ -37,12 +66,12 @@ struct BlockShape {
   uint32_t bytes;
 };
 BlockShape block_shape(TensorType t);
-// The stored size of a tensor; shape[0] is the length of a row. nullopt when a row is not whole blocks, or when the bytes or
-// the count of weights do not fit in 63 bits.
+// The stored size of a tensor; shape[0] is the length of a row. nullopt when a row is not whole blocks, or when the
+// bytes or the count of weights do not fit in 63 bits.
 std::optional<uint64_t> tensor_bytes(TensorType t, const std::array<uint64_t, 4>& shape);
 
-// Alignment of tensor data when 'general.alignment' does not say otherwise, and what it may say: a power of two up to the
-// largest page size in use. Beyond that, padding is an attack.
+// Alignment of tensor data when 'general.alignment' does not say otherwise, and what it may say: a power of two up to
+// the largest page size in use. Beyond that, padding is an attack.
 inline constexpr uint32_t kGgufDefaultAlignment = 32;
 bool is_gguf_alignment(uint32_t alignment);
 
@@ -55,8 +84,8 @@ using GgufValue = std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int
 struct GgufArray {
   uint32_t element_type = 0;  // GGUF value type number (8 = string, 9 = array)
   uint64_t count = 0;
-  std::span<const std::byte> raw;                    // fixed-size elements: count * element size bytes, unaligned
-  std::vector<std::string_view> strings;             // element_type 8
+  std::span<const std::byte> raw;                        // fixed-size elements: count * element size bytes, unaligned
+  std::vector<std::string_view> strings;                 // element_type 8
   std::vector<std::shared_ptr<const GgufArray>> arrays;  // element_type 9
 };
 
@@ -96,8 +125,8 @@ class GgufFile {
   StatusOr<bool> get_bool(std::string_view key) const;
   StatusOr<std::string_view> get_string(std::string_view key) const;
   StatusOr<std::vector<std::string_view>> get_strings(std::string_view key) const;
-  StatusOr<std::vector<float>> get_floats(std::string_view key) const;    // element type f32 or f64
-  StatusOr<std::vector<int64_t>> get_ints(std::string_view key) const;    // any integer or bool element type
+  StatusOr<std::vector<float>> get_floats(std::string_view key) const;  // element type f32 or f64
+  StatusOr<std::vector<int64_t>> get_ints(std::string_view key) const;  // any integer or bool element type
 
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
   const TensorInfo* find_tensor(std::string_view name) const;

@@ -10,16 +10,28 @@ namespace inferens {
 namespace {
 
 enum ValueType : uint32_t {
-  kUint8 = 0, kInt8, kUint16, kInt16, kUint32, kInt32, kFloat32, kBool, kString, kArray, kUint64, kInt64, kFloat64
+  kUint8 = 0,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kFloat32,
+  kBool,
+  kString,
+  kArray,
+  kUint64,
+  kInt64,
+  kFloat64
 };
 
 // Limits on what a small file may make us hold; each is far above any real model and keeps the worst case near 250 MB.
-constexpr uint64_t kMaxMetadataKeys = 1 << 16;   // real models: below 200
-constexpr uint64_t kMaxTensors = 1 << 18;        // real models: a few thousand; unmerged experts: some tens of thousands
-constexpr uint64_t kMaxStrings = 1 << 24;        // real vocabularies with merges: below a million
-constexpr uint64_t kMaxNestedArrays = 1 << 16;   // no known model has one
+constexpr uint64_t kMaxMetadataKeys = 1 << 16;  // real models: below 200
+constexpr uint64_t kMaxTensors = 1 << 18;       // real models: a few thousand; unmerged experts: some tens of thousands
+constexpr uint64_t kMaxStrings = 1 << 24;       // real vocabularies with merges: below a million
+constexpr uint64_t kMaxNestedArrays = 1 << 16;  // no known model has one
 constexpr int kMaxArrayDepth = 4;
-constexpr uint64_t kMaxNameBytes = 65535;        // the specification's limit for keys
+constexpr uint64_t kMaxNameBytes = 65535;  // the specification's limit for keys
 // The least a metadata pair and a tensor description take in the file: a count can be refused before anything is read.
 constexpr uint64_t kMinMetadataBytes = 8 + 1 + 4 + 1;
 constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;
@@ -27,11 +39,23 @@ constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;
 // 0 for strings, arrays and unknown numbers.
 uint32_t fixed_size_of(uint32_t type) {
   switch (type) {
-    case kUint8: case kInt8: case kBool: return 1;
-    case kUint16: case kInt16: return 2;
-    case kUint32: case kInt32: case kFloat32: return 4;
-    case kUint64: case kInt64: case kFloat64: return 8;
-    default: return 0;
+    case kUint8:
+    case kInt8:
+    case kBool:
+      return 1;
+    case kUint16:
+    case kInt16:
+      return 2;
+    case kUint32:
+    case kInt32:
+    case kFloat32:
+      return 4;
+    case kUint64:
+    case kInt64:
+    case kFloat64:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -39,9 +63,13 @@ Status truncated(std::string_view where) {
   return data_loss("the file ends inside " + std::string(where) + ": it is truncated, download it again");
 }
 
-Status damaged(std::string reason) { return data_loss(std::move(reason) + ": the file is damaged, download it again"); }
+Status damaged(std::string reason) {
+  return data_loss(std::move(reason) + ": the file is damaged, download it again");
+}
 
-std::string number(uint64_t n) { return std::to_string(n); }
+std::string number(uint64_t n) {
+  return std::to_string(n);
+}
 
 template <class T>
 StatusOr<GgufValue> read_number(ByteReader& reader) {
@@ -52,7 +80,9 @@ StatusOr<GgufValue> read_number(ByteReader& reader) {
 
 }  // namespace
 
-Status GgufParser::parse_into(GgufFile& file) { return parse(file).with_context("'" + name_ + "'"); }
+Status GgufParser::parse_into(GgufFile& file) {
+  return parse(file).with_context("'" + name_ + "'");
+}
 
 Status GgufParser::parse(GgufFile& file) {
   if (Status s = parse_header(file); !s.ok()) return s;
@@ -72,7 +102,8 @@ Status GgufParser::parse_header(GgufFile& file) {
     return unsupported("a big-endian GGUF file is not supported: get the little-endian one or convert it");
   }
   if (file.version_ != 2 && file.version_ != 3) {
-    return unsupported("GGUF version " + number(file.version_) + " is not supported (2 and 3 are): update this program");
+    return unsupported("GGUF version " + number(file.version_) +
+                       " is not supported (2 and 3 are): update this program");
   }
   if (!reader_.read(tensor_count_) || !reader_.read(metadata_count_)) return truncated("its header");
   if (metadata_count_ > kMaxMetadataKeys || metadata_count_ > reader_.remaining() / kMinMetadataBytes) {
@@ -105,16 +136,26 @@ Status GgufParser::parse_metadata(GgufFile& file) {
 
 StatusOr<GgufValue> GgufParser::parse_value(uint32_t type) {
   switch (type) {
-    case kUint8: return read_number<uint8_t>(reader_);
-    case kInt8: return read_number<int8_t>(reader_);
-    case kUint16: return read_number<uint16_t>(reader_);
-    case kInt16: return read_number<int16_t>(reader_);
-    case kUint32: return read_number<uint32_t>(reader_);
-    case kInt32: return read_number<int32_t>(reader_);
-    case kFloat32: return read_number<float>(reader_);
-    case kUint64: return read_number<uint64_t>(reader_);
-    case kInt64: return read_number<int64_t>(reader_);
-    case kFloat64: return read_number<double>(reader_);
+    case kUint8:
+      return read_number<uint8_t>(reader_);
+    case kInt8:
+      return read_number<int8_t>(reader_);
+    case kUint16:
+      return read_number<uint16_t>(reader_);
+    case kInt16:
+      return read_number<int16_t>(reader_);
+    case kUint32:
+      return read_number<uint32_t>(reader_);
+    case kInt32:
+      return read_number<int32_t>(reader_);
+    case kFloat32:
+      return read_number<float>(reader_);
+    case kUint64:
+      return read_number<uint64_t>(reader_);
+    case kInt64:
+      return read_number<int64_t>(reader_);
+    case kFloat64:
+      return read_number<double>(reader_);
     case kBool: {
       uint8_t byte = 0;
       if (!reader_.read(byte)) return truncated("a metadata value");
@@ -131,7 +172,8 @@ StatusOr<GgufValue> GgufParser::parse_value(uint32_t type) {
       if (!array.ok()) return array.status();
       return GgufValue(std::move(array.value()));
     }
-    default: return damaged("value type " + number(type) + " does not exist");
+    default:
+      return damaged("value type " + number(type) + " does not exist");
   }
 }
 
@@ -144,10 +186,12 @@ StatusOr<std::shared_ptr<const GgufArray>> GgufParser::parse_array(int depth) {
 }
 
 Status GgufParser::parse_array_elements(GgufArray& array, int depth) {
-  const std::string claim = "an array claims " + number(array.count) + " elements, more than the file can hold";
+  const auto too_many = [&array] {
+    return damaged("an array claims " + number(array.count) + " elements, more than the file can hold");
+  };
   if (const uint32_t size = fixed_size_of(array.element_type); size != 0) {
     auto bytes = checked_mul<uint64_t>(array.count, size);
-    if (!bytes || !reader_.read_bytes(*bytes, array.raw)) return damaged(claim);
+    if (!bytes || !reader_.read_bytes(*bytes, array.raw)) return too_many();
     const bool is_bool = array.element_type == kBool;
     if (is_bool && std::any_of(array.raw.begin(), array.raw.end(), [](std::byte b) { return b > std::byte{1}; })) {
       return damaged("an array of bool holds a byte above 1");
@@ -156,7 +200,7 @@ Status GgufParser::parse_array_elements(GgufArray& array, int depth) {
   }
   if (array.element_type == kString) {
     constexpr uint64_t kLeast = 8;
-    if (array.count > reader_.remaining() / kLeast || array.count > kMaxStrings - strings_seen_) return damaged(claim);
+    if (array.count > reader_.remaining() / kLeast || array.count > kMaxStrings - strings_seen_) return too_many();
     strings_seen_ += array.count;
     array.strings.resize(array.count);
     for (std::string_view& text : array.strings) {
@@ -167,7 +211,7 @@ Status GgufParser::parse_array_elements(GgufArray& array, int depth) {
   if (array.element_type == kArray) {
     constexpr uint64_t kLeast = 4 + 8;
     if (array.count > reader_.remaining() / kLeast || array.count > kMaxNestedArrays - nested_arrays_seen_) {
-      return damaged(claim);
+      return too_many();
     }
     nested_arrays_seen_ += array.count;
     for (uint64_t i = 0; i < array.count; ++i) {
@@ -229,7 +273,8 @@ StatusOr<size_t> GgufParser::alignment_of(const GgufFile& file) const {
   const auto* alignment = std::get_if<uint32_t>(value);
   if (alignment == nullptr) return damaged("metadata key 'general.alignment' is not a uint32");
   if (!is_gguf_alignment(*alignment)) {
-    return damaged("metadata key 'general.alignment' is " + number(*alignment) + ", not a power of two from 8 to 65536");
+    return damaged("metadata key 'general.alignment' is " + number(*alignment) +
+                   ", not a power of two from 8 to 65536");
   }
   return size_t{*alignment};
 }
@@ -256,7 +301,8 @@ Status GgufParser::place_tensors(GgufFile& file, std::span<const uint64_t> offse
     }
     if (offsets[i] > data.size() || *bytes > data.size() - offsets[i]) {
       return data_loss(who + " needs " + number(*bytes) + " bytes at offset " + number(offsets[i]) +
-                       " and the file has " + number(data.size()) + " bytes of tensors: it is truncated, download it again");
+                       " and the file has " + number(data.size()) +
+                       " bytes of tensors: it is truncated, download it again");
     }
     tensor.data = data.subspan(offsets[i], *bytes);
   }

@@ -17,8 +17,7 @@ namespace inferens {
 class GgufParser {
  public:
   // The bytes must outlive the parser and what it fills; `name` is for errors.
-  GgufParser(std::span<const std::byte> bytes, const std::string& name)
-      : bytes_(bytes), name_(name), reader_(bytes) {}
+  GgufParser(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name), reader_(bytes) {}
 
   // Fills version, metadata and tensors of `file`. Every error begins with the file's name.
   Status parse_into(GgufFile& file);

@@ -77,9 +77,13 @@ std::optional<TensorType> tensor_type_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_known_tensor_type(uint32_t number) { return number < kTypes.size() && !kTypes[number].name.empty(); }
+bool is_known_tensor_type(uint32_t number) {
+  return number < kTypes.size() && !kTypes[number].name.empty();
+}
 
-BlockShape block_shape(TensorType t) { return entry_of(t).block; }
+BlockShape block_shape(TensorType t) {
+  return entry_of(t).block;
+}
 
 std::optional<uint64_t> tensor_bytes(TensorType t, const std::array<uint64_t, 4>& shape) {
   const BlockShape block = block_shape(t);

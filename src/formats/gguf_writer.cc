@@ -50,7 +50,9 @@ std::string encode(const GgufValue& value) {
   return out;
 }
 
-void pad(std::string& out, size_t alignment) { out.resize(round_up(out.size(), alignment)); }
+void pad(std::string& out, size_t alignment) {
+  out.resize(round_up(out.size(), alignment));
+}
 
 }  // namespace
 
@@ -68,7 +70,8 @@ void GgufWriter::set(std::string_view key, const GgufValue& value) {
   metadata_[it->second].second = encode(value);
 }
 
-Status GgufWriter::add_tensor(std::string_view name, TensorType type, std::span<const uint64_t> shape, TensorSource source) {
+Status GgufWriter::add_tensor(std::string_view name, TensorType type, std::span<const uint64_t> shape,
+                              TensorSource source) {
   const std::string who = "tensor " + quote_name(name);
   std::array<uint64_t, 4> padded = {1, 1, 1, 1};
   if (name.empty()) return invalid_argument("a tensor needs a name");

@@ -1,5 +1,5 @@
-// Writes GGUF v3 files: metadata of every type, then tensors, whose bytes are asked for one tensor at a time so that a model
-// larger than memory can be written. The file appears whole or not at all.
+// Writes GGUF v3 files: metadata of every type, then tensors, whose bytes are asked for one tensor at a time so that a
+// model larger than memory can be written. The file appears whole or not at all.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@
 
 namespace inferens {
 
-// An array value over the caller's memory, which must last until the value has been set. T: a number or bool of GgufValue.
+// An array value over the caller's memory, which must last until the value has been set. T: a number or bool of
+// GgufValue.
 template <class T>
 GgufValue gguf_array(std::span<const T> elements) {
   auto array = std::make_shared<GgufArray>();
@@ -40,7 +41,8 @@ class GgufWriter {
   // dimension, rows that are not whole blocks.
   Status add_tensor(std::string_view name, TensorType type, std::span<const uint64_t> shape, TensorSource source);
   // The same for bytes at hand, which must last until the file is written.
-  Status add_tensor(std::string_view name, TensorType type, std::span<const uint64_t> shape, std::span<const std::byte> data);
+  Status add_tensor(std::string_view name, TensorType type, std::span<const uint64_t> shape,
+                    std::span<const std::byte> data);
 
   Status write(const std::string& path) const;
   StatusOr<std::string> to_bytes() const;

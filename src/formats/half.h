@@ -37,7 +37,9 @@ inline uint16_t float_to_half(float value) {
   return static_cast<uint16_t>(sign | half);
 }
 
-inline float bfloat16_to_float(uint16_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b) << 16); }
+inline float bfloat16_to_float(uint16_t b) {
+  return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
+}
 
 // Rounds to nearest even; NaN stays NaN.
 inline uint16_t float_to_bfloat16(float value) {

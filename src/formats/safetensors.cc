@@ -22,16 +22,18 @@ struct Dtype {
 };
 
 constexpr Dtype kDtypes[] = {
-    {"F32", 32, TensorType::kF32}, {"F16", 16, TensorType::kF16}, {"BF16", 16, TensorType::kBF16},
-    {"F64", 64, TensorType::kF64}, {"I8", 8, TensorType::kI8},    {"I16", 16, TensorType::kI16},
-    {"I32", 32, TensorType::kI32}, {"I64", 64, TensorType::kI64}, {"BOOL", 8, std::nullopt},
-    {"U8", 8, std::nullopt},       {"U16", 16, std::nullopt},     {"U32", 32, std::nullopt},
-    {"U64", 64, std::nullopt},     {"F8_E4M3", 8, std::nullopt},  {"F8_E5M2", 8, std::nullopt},
-    {"F8_E8M0", 8, std::nullopt},  {"F4", 4, std::nullopt},       {"F6_E2M3", 6, std::nullopt},
-    {"F6_E3M2", 6, std::nullopt},  {"C64", 64, std::nullopt},     {"F8_E4M3FNUZ", 8, std::nullopt},
+    {"F32", 32, TensorType::kF32},   {"F16", 16, TensorType::kF16}, {"BF16", 16, TensorType::kBF16},
+    {"F64", 64, TensorType::kF64},   {"I8", 8, TensorType::kI8},    {"I16", 16, TensorType::kI16},
+    {"I32", 32, TensorType::kI32},   {"I64", 64, TensorType::kI64}, {"BOOL", 8, std::nullopt},
+    {"U8", 8, std::nullopt},         {"U16", 16, std::nullopt},     {"U32", 32, std::nullopt},
+    {"U64", 64, std::nullopt},       {"F8_E4M3", 8, std::nullopt},  {"F8_E5M2", 8, std::nullopt},
+    {"F8_E8M0", 8, std::nullopt},    {"F4", 4, std::nullopt},       {"F6_E2M3", 6, std::nullopt},
+    {"F6_E3M2", 6, std::nullopt},    {"C64", 64, std::nullopt},     {"F8_E4M3FNUZ", 8, std::nullopt},
     {"F8_E5M2FNUZ", 8, std::nullopt}};
 
-Status damaged(std::string reason) { return data_loss(std::move(reason) + ": the file is damaged, download it again"); }
+Status damaged(std::string reason) {
+  return data_loss(std::move(reason) + ": the file is damaged, download it again");
+}
 
 // The bytes that a dtype and shape say; nullopt when they do not fit in 63 bits or end inside a byte.
 std::optional<uint64_t> bytes_of(const Dtype& dtype, const std::vector<uint64_t>& shape) {
@@ -44,11 +46,14 @@ std::optional<uint64_t> bytes_of(const Dtype& dtype, const std::vector<uint64_t>
   return *bits / 8;
 }
 
-StatusOr<SafetensorsTensor> make_tensor(const std::string& name, SafetensorsEntry& entry, std::span<const std::byte> data) {
+StatusOr<SafetensorsTensor> make_tensor(const std::string& name, SafetensorsEntry& entry,
+                                        std::span<const std::byte> data) {
   const std::string who = "tensor " + quote_name(name);
-  const auto* dtype = std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const Dtype& d) { return d.name == entry.dtype; });
+  const auto* dtype =
+      std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const Dtype& d) { return d.name == entry.dtype; });
   if (dtype == std::end(kDtypes)) {
-    return unsupported(who + " has the unknown dtype " + quote_name(entry.dtype) + ": update this program, or get another file");
+    return unsupported(who + " has the unknown dtype " + quote_name(entry.dtype) +
+                       ": update this program, or get another file");
   }
   const uint64_t begin = entry.data_offsets[0], end = entry.data_offsets[1];
   if (begin > end) return damaged(who + " ends before it begins");
@@ -59,7 +64,8 @@ StatusOr<SafetensorsTensor> make_tensor(const std::string& name, SafetensorsEntr
   if (bytes_of(*dtype, entry.shape) != end - begin) {
     return damaged(who + " has " + std::to_string(end - begin) + " bytes, not what its dtype and shape say");
   }
-  return SafetensorsTensor{name, std::move(entry.dtype), dtype->type, std::move(entry.shape), data.subspan(begin, end - begin)};
+  return SafetensorsTensor{name, std::move(entry.dtype), dtype->type, std::move(entry.shape),
+                           data.subspan(begin, end - begin)};
 }
 
 // Sorted by their bytes, tensors must fill the data exactly: bytes that no tensor owns could carry another file.
@@ -77,7 +83,8 @@ Status check_cover(const std::vector<SafetensorsTensor>& tensors, std::span<cons
 // The header's JSON and the bytes behind it.
 StatusOr<std::pair<std::string_view, std::span<const std::byte>>> split_header(std::span<const std::byte> bytes) {
   uint64_t header_bytes = 0;
-  const std::string_view head{reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), sizeof header_bytes + 1)};
+  const std::string_view head{reinterpret_cast<const char*>(bytes.data()),
+                              std::min(bytes.size(), sizeof header_bytes + 1)};
   // A GGUF file of 123 tensors has the same ninth byte.
   if (!head.substr(std::min(head.size(), sizeof header_bytes)).starts_with('{') || head.starts_with("GGUF")) {
     return invalid_argument("not a safetensors file: " + describe_wrong_file(bytes));
@@ -87,8 +94,10 @@ StatusOr<std::pair<std::string_view, std::span<const std::byte>>> split_header(s
     return damaged("its header claims " + std::to_string(header_bytes) + " bytes, and 100000000 are the most");
   }
   const std::span<const std::byte> rest = bytes.subspan(sizeof header_bytes);
-  if (header_bytes > rest.size()) return data_loss("the file ends inside its header: it is truncated, download it again");
-  return std::pair(std::string_view(reinterpret_cast<const char*>(rest.data()), header_bytes), rest.subspan(header_bytes));
+  if (header_bytes > rest.size())
+    return data_loss("the file ends inside its header: it is truncated, download it again");
+  return std::pair(std::string_view(reinterpret_cast<const char*>(rest.data()), header_bytes),
+                   rest.subspan(header_bytes));
 }
 
 }  // namespace
@@ -131,7 +140,8 @@ StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
     const std::string whole = path + "/model.safetensors", index = path + "/model.safetensors.index.json";
     if (std::filesystem::exists(whole, ignored)) return open_file(whole);
     if (std::filesystem::exists(index, ignored)) return open_sharded(index);
-    return not_found("'" + path + "' holds neither model.safetensors nor model.safetensors.index.json: name a model's folder");
+    return not_found("'" + path +
+                     "' holds neither model.safetensors nor model.safetensors.index.json: name a model's folder");
   }
   return path.ends_with(kIndex) ? open_sharded(path) : open_file(path);
 }
@@ -161,7 +171,8 @@ StatusOr<SafetensorsFile> SafetensorsFile::open_sharded(const std::string& index
   }
   for (const auto& [tensor, file] : *weight_map) {
     if (whole.find_tensor(tensor) == nullptr) {
-      return data_loss(where + ": tensor " + quote_name(tensor) + " is in none of the shards: download all files again");
+      return data_loss(where + ": tensor " + quote_name(tensor) +
+                       " is in none of the shards: download all files again");
     }
   }
   whole.path_ = index_path;

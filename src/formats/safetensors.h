@@ -1,7 +1,7 @@
-// Reads safetensors files (the container of Hugging Face checkpoints), whole or sharded, memory-mapped. A file is hostile
-// until proven sound: the header is at most 100 MB of flat JSON, and the tensors fill the rest exactly, in order, without
-// gap or overlap. Nothing in it is ever run. Source: the format description of the `safetensors` project, and its Python
-// package as reference.
+// Reads safetensors files (the container of Hugging Face checkpoints), whole or sharded, memory-mapped. A file is
+// hostile until proven sound: the header is at most 100 MB of flat JSON, and the tensors fill the rest exactly, in
+// order, without gap or overlap. Nothing in it is ever run. Source: the format description of the `safetensors`
+// project, and its Python package as reference.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ struct SafetensorsTensor {
 class SafetensorsFile {
  public:
   // Opens a .safetensors file, a sharded checkpoint by its *.safetensors.index.json, or a folder that holds
-  // model.safetensors or model.safetensors.index.json. Errors are one line that names the file, the reason and what to do.
-  // As with GgufFile, another process must not shorten an open file.
+  // model.safetensors or model.safetensors.index.json. Errors are one line that names the file, the reason and what to
+  // do. As with GgufFile, another process must not shorten an open file.
   static StatusOr<SafetensorsFile> open(const std::string& path);
   // The same checks over one file's bytes in memory. The bytes must outlive the result.
   static StatusOr<SafetensorsFile> parse(std::span<const std::byte> bytes, const std::string& name);

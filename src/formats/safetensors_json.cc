@@ -132,9 +132,13 @@ class HeaderJson final : public FlatJson {
     return is_new || fail("metadata key " + quote_name(name) + " appears twice");
   }
   bool start_field(const std::string& name) {
-    field_ = name == "dtype" ? Field::kDtype : name == "shape" ? Field::kShape : name == "data_offsets" ? Field::kOffsets : Field::kNone;
+    field_ = name == "dtype"          ? Field::kDtype
+             : name == "shape"        ? Field::kShape
+             : name == "data_offsets" ? Field::kOffsets
+                                      : Field::kNone;
     const int bit = static_cast<int>(field_);
-    if (bit == 0 || (fields_seen_ & bit) != 0) return fail("tensor " + quote_name(tensor_) + " has an unexpected or doubled field " + quote_name(name));
+    if (bit == 0 || (fields_seen_ & bit) != 0)
+      return fail("tensor " + quote_name(tensor_) + " has an unexpected or doubled field " + quote_name(name));
     fields_seen_ |= bit;
     return true;
   }
@@ -169,7 +173,8 @@ class IndexJson final : public FlatJson {
     if (!in_map_) return true;
     if (depth_ != 2) return refuse("a string");
     // The index says which files are opened: it must not reach outside its folder.
-    if (text.empty() || text == "." || text == ".." || text.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
+    if (text.empty() || text == "." || text == ".." ||
+        text.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
       return fail("file name " + quote_name(text) + " is not a plain name");
     }
     *file_ = std::move(text);

@@ -21,7 +21,9 @@ std::string golden(const std::string& name) {
   return bytes.ok() ? *bytes : std::string();
 }
 
-std::span<const std::byte> as_bytes_of(std::string_view s) { return std::as_bytes(std::span(s.data(), s.size())); }
+std::span<const std::byte> as_bytes_of(std::string_view s) {
+  return std::as_bytes(std::span(s.data(), s.size()));
+}
 
 class DequantizeGolden : public testing::TestWithParam<const char*> {};
 
@@ -40,7 +42,8 @@ TEST_P(DequantizeGolden, WeightsAreBitEqualToTheGgufPackage) {
   const Status s = dequantize(*type, as_bytes_of(file).first(blocks * block.bytes), actual);
   ASSERT_TRUE(s.ok()) << s.to_string();
   for (size_t i = 0; i < weights; ++i) {
-    ASSERT_EQ(std::bit_cast<uint32_t>(actual[i]), expected[i]) << "weight " << i % block.weights << " of block " << i / block.weights;
+    ASSERT_EQ(std::bit_cast<uint32_t>(actual[i]), expected[i])
+        << "weight " << i % block.weights << " of block " << i / block.weights;
   }
 }
 
@@ -79,7 +82,8 @@ TEST(Dequantize, EveryHalfHasTheValueOfItsBits) {
       ASSERT_EQ(static_cast<double>(std::fabs(value)), magnitude) << bits;
     }
     ASSERT_EQ(std::signbit(value), half >= 0x8000);
-    ASSERT_TRUE(std::isnan(value) ? std::isnan(half_to_float(float_to_half(value))) : float_to_half(value) == half) << bits;
+    ASSERT_TRUE(std::isnan(value) ? std::isnan(half_to_float(float_to_half(value))) : float_to_half(value) == half)
+        << bits;
   }
 }
 
@@ -88,7 +92,8 @@ TEST(Dequantize, BrainFloatIsTheUpperHalfOfAFloat) {
     const auto b = static_cast<uint16_t>(bits);
     const float value = bfloat16_to_float(b);
     ASSERT_EQ(std::bit_cast<uint32_t>(value) >> 16, bits);
-    ASSERT_TRUE(std::isnan(value) ? std::isnan(bfloat16_to_float(float_to_bfloat16(value))) : float_to_bfloat16(value) == b);
+    ASSERT_TRUE(std::isnan(value) ? std::isnan(bfloat16_to_float(float_to_bfloat16(value)))
+                                  : float_to_bfloat16(value) == b);
   }
 }
 
@@ -114,7 +119,8 @@ TEST(Dequantize, PlainNumbersConvert) {
 }
 
 TEST(Dequantize, OneBitBlocksAreTheScaleWithItsSign) {
-  // Q1_0 is in no release of the package that can dequantize it; the layout is 2 bytes of scale and 128 bits, lowest first.
+  // Q1_0 is in no release of the package that can dequantize it; the layout is 2 bytes of scale and 128 bits, lowest
+  // first.
   std::string block(18, '\0');
   const uint16_t half_of_three = 0x3e00;
   std::memcpy(block.data(), &half_of_three, 2);
@@ -140,7 +146,8 @@ TEST(Dequantize, SizesThatDoNotFitAreRefused) {
   std::vector<float> out(64);
   EXPECT_TRUE(dequantize(TensorType::kQ4_0, as_bytes_of(bytes), out).ok());
   EXPECT_EQ(dequantize(TensorType::kQ4_0, as_bytes_of(bytes).first(35), out).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(dequantize(TensorType::kQ4_0, as_bytes_of(bytes), std::span(out).first(63)).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(dequantize(TensorType::kQ4_0, as_bytes_of(bytes), std::span(out).first(63)).code(),
+            StatusCode::kInvalidArgument);
   EXPECT_EQ(dequantize(TensorType::kQ4_0, as_bytes_of(bytes).first(18), out).code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(dequantize(TensorType::kQ4_0, {}, {}).ok());
 }
@@ -165,7 +172,8 @@ TEST(TensorTypes, NamesAndNumbersGoBothWays) {
     EXPECT_GT(block_shape(type).bytes, 0u);
   }
   EXPECT_EQ(known, 34);
-  for (uint32_t withdrawn : {4u, 5u, 31u, 32u, 33u, 36u, 37u, 38u, 42u, 0xffffffffu}) EXPECT_FALSE(is_known_tensor_type(withdrawn));
+  for (uint32_t withdrawn : {4u, 5u, 31u, 32u, 33u, 36u, 37u, 38u, 42u, 0xffffffffu})
+    EXPECT_FALSE(is_known_tensor_type(withdrawn));
   EXPECT_FALSE(tensor_type_from_name("").has_value());
   EXPECT_FALSE(tensor_type_from_name("Q9_K").has_value());
 }

@@ -9,8 +9,8 @@
 namespace inferens {
 namespace {
 
-constexpr uint64_t kHuge[] = {uint64_t{1} << 31, uint64_t{1} << 62, uint64_t{1} << 63, (uint64_t{1} << 63) - 1, ~uint64_t{0},
-                              ~uint64_t{0} / 8 + 1, ~uint64_t{0} - 3};
+constexpr uint64_t kHuge[] = {uint64_t{1} << 31, uint64_t{1} << 62,    uint64_t{1} << 63, (uint64_t{1} << 63) - 1,
+                              ~uint64_t{0},      ~uint64_t{0} / 8 + 1, ~uint64_t{0} - 3};
 constexpr uint32_t kF32 = 0, kString = 8, kArray = 9;
 
 TEST(GgufHostile, CountsOfTensorsAreCheckedAgainstTheFile) {
@@ -22,10 +22,11 @@ TEST(GgufHostile, CountsOfTensorsAreCheckedAgainstTheFile) {
 
 TEST(GgufHostile, LengthsOfStringsAreCheckedAgainstTheFile) {
   for (uint64_t length : kHuge) {
-    expect_refused(RawGguf(0, 1).u64(length).data(64), StatusCode::kDataLoss, "truncated");             // of a key
+    expect_refused(RawGguf(0, 1).u64(length).data(64), StatusCode::kDataLoss, "truncated");              // of a key
     expect_refused(RawGguf(0, 1).key("k", kString).u64(length).data(64), StatusCode::kDataLoss, "'k'");  // of a value
-    expect_refused(RawGguf(0, 1).key("k", kArray).u32(kString).u64(1).u64(length).data(64), StatusCode::kDataLoss, "'k'");
-    expect_refused(RawGguf(1, 0).u64(length).data(64), StatusCode::kDataLoss, "truncated");             // of a tensor's name
+    expect_refused(RawGguf(0, 1).key("k", kArray).u32(kString).u64(1).u64(length).data(64), StatusCode::kDataLoss,
+                   "'k'");
+    expect_refused(RawGguf(1, 0).u64(length).data(64), StatusCode::kDataLoss, "truncated");  // of a tensor's name
   }
 }
 
@@ -63,7 +64,8 @@ TEST(GgufHostile, UnknownTypesAreRefusedByNumber) {
   expect_refused(RawGguf(0, 1).key("k", 13).data(64), StatusCode::kDataLoss, "value type 13");
   expect_refused(RawGguf(0, 1).key("k", kArray).u32(77).u64(1).data(64), StatusCode::kDataLoss, "element type 77");
   for (uint32_t type : {4u, 5u, 31u, 36u, 42u, 0xffffffffu}) {
-    expect_refused(RawGguf(1, 0).tensor("t", {32}, type, 0).data(128), StatusCode::kUnsupported, "type number " + std::to_string(type));
+    expect_refused(RawGguf(1, 0).tensor("t", {32}, type, 0).data(128), StatusCode::kUnsupported,
+                   "type number " + std::to_string(type));
   }
   expect_refused(RawGguf(1, 0).tensor("t", {32}, 9, 0).data(128), StatusCode::kUnsupported, "Q8_1");
 }
@@ -98,8 +100,17 @@ TEST(GgufHostile, DimensionsAreChecked) {
 TEST(GgufHostile, ProductsOfDimensionsCannotWrap) {
   const uint64_t k32 = uint64_t{1} << 32, k62 = uint64_t{1} << 62, k63 = uint64_t{1} << 63;
   const std::initializer_list<uint64_t> shapes[] = {
-      {k32, k32}, {k62, 4}, {k62, 2}, {k63, 2}, {~uint64_t{0}}, {k63}, {32, (uint64_t{1} << 42) + 1, uint64_t{1} << 20},
-      {k32, k32, k32, k32}, {1, k62, 4}, {4, k62, 1, 1}, {uint64_t{1} << 16, uint64_t{1} << 16, uint64_t{1} << 16, uint64_t{1} << 16}};
+      {k32, k32},
+      {k62, 4},
+      {k62, 2},
+      {k63, 2},
+      {~uint64_t{0}},
+      {k63},
+      {32, (uint64_t{1} << 42) + 1, uint64_t{1} << 20},
+      {k32, k32, k32, k32},
+      {1, k62, 4},
+      {4, k62, 1, 1},
+      {uint64_t{1} << 16, uint64_t{1} << 16, uint64_t{1} << 16, uint64_t{1} << 16}};
   for (const auto& shape : shapes) {
     for (uint32_t type : {kF32, 24u, 28u, 2u}) {  // F32, I8, F64, Q4_0
       auto parsed = parse_gguf(RawGguf(1, 0).tensor("t", shape, type, 0).data(64).bytes());
@@ -112,7 +123,8 @@ TEST(GgufHostile, ProductsOfDimensionsCannotWrap) {
 TEST(GgufHostile, OffsetsAreCheckedAgainstTheFile) {
   expect_refused(RawGguf(1, 0).tensor("t", {8}, kF32, 1).data(64), StatusCode::kDataLoss, "not a multiple of 32");
   for (uint64_t offset : {uint64_t{32}, uint64_t{64}, uint64_t{1} << 40, uint64_t{1} << 63, ~uint64_t{0} - 31}) {
-    expect_refused(RawGguf(1, 0).tensor("t", {16}, kF32, offset).data(64), StatusCode::kDataLoss, "needs 64 bytes at offset");
+    expect_refused(RawGguf(1, 0).tensor("t", {16}, kF32, offset).data(64), StatusCode::kDataLoss,
+                   "needs 64 bytes at offset");
   }
   EXPECT_TRUE(parse_gguf(RawGguf(1, 0).tensor("t", {16}, kF32, 0).data(64).bytes()).ok());
   expect_refused(RawGguf(1, 0).tensor("t", {16}, kF32, 0).data(63), StatusCode::kDataLoss, "truncated");
@@ -120,8 +132,10 @@ TEST(GgufHostile, OffsetsAreCheckedAgainstTheFile) {
 }
 
 TEST(GgufHostile, OverlappingTensorsAreRefused) {
-  expect_refused(RawGguf(2, 0).tensor("a", {16}, kF32, 0).tensor("b", {16}, kF32, 32).data(128), StatusCode::kDataLoss, "overlap");
-  expect_refused(RawGguf(2, 0).tensor("a", {16}, kF32, 0).tensor("b", {16}, kF32, 0).data(128), StatusCode::kDataLoss, "overlap");
+  expect_refused(RawGguf(2, 0).tensor("a", {16}, kF32, 0).tensor("b", {16}, kF32, 32).data(128), StatusCode::kDataLoss,
+                 "overlap");
+  expect_refused(RawGguf(2, 0).tensor("a", {16}, kF32, 0).tensor("b", {16}, kF32, 0).data(128), StatusCode::kDataLoss,
+                 "overlap");
   // Gaps and any order are sound.
   EXPECT_TRUE(parse_gguf(RawGguf(2, 0).tensor("a", {8}, kF32, 96).tensor("b", {8}, kF32, 0).data(128).bytes()).ok());
 }
@@ -129,12 +143,15 @@ TEST(GgufHostile, OverlappingTensorsAreRefused) {
 TEST(GgufHostile, AlignmentIsBounded) {
   constexpr uint32_t kUint32 = 4, kUint64 = 10;
   for (uint32_t bad : {0u, 1u, 3u, 4u, 33u, 1u << 20, 1u << 31, 0xffffffffu}) {
-    expect_refused(RawGguf(1, 1).key("general.alignment", kUint32).u32(bad).tensor("t", {8}, kF32, 0).data(64), StatusCode::kDataLoss,
+    expect_refused(RawGguf(1, 1).key("general.alignment", kUint32).u32(bad).tensor("t", {8}, kF32, 0).data(64),
+                   StatusCode::kDataLoss, "general.alignment");
+    expect_refused(RawGguf(0, 1).key("general.alignment", kUint32).u32(bad), StatusCode::kDataLoss,
                    "general.alignment");
-    expect_refused(RawGguf(0, 1).key("general.alignment", kUint32).u32(bad), StatusCode::kDataLoss, "general.alignment");
   }
   expect_refused(RawGguf(0, 1).key("general.alignment", kUint64).u64(32), StatusCode::kDataLoss, "not a uint32");
-  EXPECT_TRUE(parse_gguf(RawGguf(1, 1).key("general.alignment", kUint32).u32(8).tensor("t", {8}, kF32, 0).data(32, 8).bytes()).ok());
+  EXPECT_TRUE(
+      parse_gguf(RawGguf(1, 1).key("general.alignment", kUint32).u32(8).tensor("t", {8}, kF32, 0).data(32, 8).bytes())
+          .ok());
 }
 
 TEST(GgufHostile, VersionsAreRefusedByName) {
@@ -144,7 +161,9 @@ TEST(GgufHostile, VersionsAreRefusedByName) {
   expect_refused(RawGguf(0, 0, 3u << 24), StatusCode::kUnsupported, "big-endian");
 }
 
-std::string golden(const std::string& name) { return read_file(std::string(INFERENS_TEST_DATA) + "/gguf/" + name).value(); }
+std::string golden(const std::string& name) {
+  return read_file(std::string(INFERENS_TEST_DATA) + "/gguf/" + name).value();
+}
 
 // Touches all that a sound file promises: under a sanitizer every byte out of bounds ends the test.
 void read_everything(const GgufFile& file) {

@@ -9,7 +9,9 @@
 namespace inferens {
 namespace {
 
-std::string golden(const std::string& name) { return std::string(INFERENS_TEST_DATA) + "/gguf/" + name; }
+std::string golden(const std::string& name) {
+  return std::string(INFERENS_TEST_DATA) + "/gguf/" + name;
+}
 
 float first_value(const GgufFile& file, const std::string& name) {
   const TensorInfo* tensor = file.find_tensor(name);
@@ -45,8 +47,9 @@ TEST(GgufSplit, NamesOfPartsAreReadAndMade) {
   EXPECT_EQ(name->index, 1u);
   EXPECT_EQ(name->count, 13u);
   EXPECT_EQ(split_path("/a/b", 1, 13), "/a/b-00002-of-00013.gguf");
-  for (const char* not_a_part : {"", ".gguf", "b.gguf", "-00001-of-00002.gguf", "b-0001-of-00002.gguf", "b-00000-of-00002.gguf",
-                                 "b-+0001-of-00002.gguf", "b-00001_of_00002.gguf", "b-00001-of-00002.bin"}) {
+  for (const char* not_a_part :
+       {"", ".gguf", "b.gguf", "-00001-of-00002.gguf", "b-0001-of-00002.gguf", "b-00000-of-00002.gguf",
+        "b-+0001-of-00002.gguf", "b-00001_of_00002.gguf", "b-00001-of-00002.bin"}) {
     EXPECT_FALSE(parse_split_name(not_a_part).has_value()) << not_a_part;
   }
 }
@@ -84,7 +87,9 @@ class SplitModel : public testing::Test {
   float value_ = 1;
 };
 
-TEST_F(SplitModel, SoundPartsOpen) { EXPECT_TRUE(open().ok()) << open().to_string(); }
+TEST_F(SplitModel, SoundPartsOpen) {
+  EXPECT_TRUE(open().ok()) << open().to_string();
+}
 
 TEST_F(SplitModel, AMissingPartIsNamed) {
   ASSERT_TRUE(open().ok());
@@ -102,7 +107,8 @@ TEST_F(SplitModel, ATruncatedPartIsNamed) {
 TEST_F(SplitModel, ARenamedPartAsksForItsNameBack) {
   ASSERT_TRUE(open().ok());
   std::filesystem::rename(path(0), folder_ + "/model.gguf");
-  expect_refused(GgufFile::open(folder_ + "/model.gguf").status(), StatusCode::kFailedPrecondition, folder_, "-00001-of-00002.gguf");
+  expect_refused(GgufFile::open(folder_ + "/model.gguf").status(), StatusCode::kFailedPrecondition, folder_,
+                 "-00001-of-00002.gguf");
   // A part under another part's name would give the wrong metadata.
   std::filesystem::copy_file(path(1), path(0));
   expect_refused(GgufFile::open(path(0)).status(), StatusCode::kFailedPrecondition, path(0), "-00002-of-00002.gguf");
@@ -142,6 +148,13 @@ TEST_F(SplitModel, AnAbsurdCountIsRefusedWithoutLookingForParts) {
 TEST_F(SplitModel, ACountOfTheWrongTypeIsRefused) {
   for (auto& part : part_) part.set("split.count", "2");
   expect_refused(open(), StatusCode::kDataLoss, path(0), "split.count");
+}
+
+TEST_F(SplitModel, APartBeyondTheCountIsRefused) {
+  part_[1].set("split.no", uint16_t{4});
+  const std::string beyond = split_path(folder_ + "/m", 4, 2);
+  ASSERT_TRUE(part_[1].write(beyond).ok());
+  expect_refused(GgufFile::open(beyond).status(), StatusCode::kFailedPrecondition, beyond, "part 5 of 2");
 }
 
 TEST_F(SplitModel, AMissingNumberIsRefused) {

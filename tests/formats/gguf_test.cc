@@ -11,7 +11,9 @@ namespace {
 
 using testing::ElementsAre;
 
-std::string golden(const std::string& name) { return std::string(INFERENS_TEST_DATA) + "/gguf/" + name; }
+std::string golden(const std::string& name) {
+  return std::string(INFERENS_TEST_DATA) + "/gguf/" + name;
+}
 
 GgufFile open_golden(const std::string& name) {
   auto file = GgufFile::open(golden(name));
@@ -45,14 +47,18 @@ TEST(Gguf, EveryArrayTypeIsRead) {
   EXPECT_THAT(ints("test.array.bool"), ElementsAre(1, 0, 1));
   EXPECT_THAT(ints("test.array.int8"), ElementsAre(-128, 127));
   EXPECT_THAT(ints("test.array.int16"), ElementsAre(-32768, 32767));
-  EXPECT_THAT(ints("test.array.int32"), ElementsAre(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
-  EXPECT_THAT(ints("test.array.int64"), ElementsAre(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
+  EXPECT_THAT(ints("test.array.int32"),
+              ElementsAre(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
+  EXPECT_THAT(ints("test.array.int64"),
+              ElementsAre(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
   EXPECT_THAT(ints("test.array.uint8"), ElementsAre(0, 255));
   EXPECT_THAT(ints("test.array.uint16"), ElementsAre(0, 65535));
   EXPECT_THAT(ints("test.array.uint32"), ElementsAre(0, 4294967295));
   EXPECT_THAT(file.get_floats("test.array.float32").value(), ElementsAre(0.5f, -1.25f));
-  EXPECT_THAT(file.get_floats("test.array.float64").value(), ElementsAre(0.1f, -std::numeric_limits<float>::infinity()));
-  EXPECT_THAT(file.get_strings("test.array.string").value(), ElementsAre("", "naïve", "日本", std::string_view("a\0b", 3)));
+  EXPECT_THAT(file.get_floats("test.array.float64").value(),
+              ElementsAre(0.1f, -std::numeric_limits<float>::infinity()));
+  EXPECT_THAT(file.get_strings("test.array.string").value(),
+              ElementsAre("", "naïve", "日本", std::string_view("a\0b", 3)));
   const auto& nested = std::get<std::shared_ptr<const GgufArray>>(*file.find("test.array.nested"));
   ASSERT_EQ(nested->arrays.size(), 2u);
   EXPECT_EQ(nested->arrays[0]->count, 2u);
@@ -61,8 +67,8 @@ TEST(Gguf, EveryArrayTypeIsRead) {
 
 TEST(Gguf, NumbersThatDoNotFitAreRefusedNotCut) {
   const GgufFile file = open_golden("everything.gguf");
-  EXPECT_FALSE(file.get_uint("test.int8").ok());                // negative
-  EXPECT_FALSE(file.get_int("test.uint64").ok());               // above the largest int64
+  EXPECT_FALSE(file.get_uint("test.int8").ok());   // negative
+  EXPECT_FALSE(file.get_int("test.uint64").ok());  // above the largest int64
   EXPECT_FALSE(file.get_ints("test.array.uint64").ok());
 }
 
@@ -70,7 +76,8 @@ TEST(Gguf, MissingKeysAreNamed) {
   const GgufFile file = open_golden("everything.gguf");
   const Status s = file.get_uint("llama.block_count").status();
   EXPECT_EQ(s.code(), StatusCode::kNotFound);
-  EXPECT_THAT(s.message(), testing::AllOf(testing::HasSubstr("everything.gguf"), testing::HasSubstr("llama.block_count")));
+  EXPECT_THAT(s.message(),
+              testing::AllOf(testing::HasSubstr("everything.gguf"), testing::HasSubstr("llama.block_count")));
   EXPECT_EQ(file.find("llama.block_count"), nullptr);
 }
 
@@ -149,8 +156,8 @@ TEST(Gguf, Version2IsReadAsVersion3Is) {
 }
 
 TEST(Gguf, BigEndianFilesAreRefusedByName) {
-  expect_refused(GgufFile::open(golden("big-endian.gguf")).status(), StatusCode::kUnsupported, golden("big-endian.gguf"),
-                 "big-endian");
+  expect_refused(GgufFile::open(golden("big-endian.gguf")).status(), StatusCode::kUnsupported,
+                 golden("big-endian.gguf"), "big-endian");
 }
 
 TEST(Gguf, PagesGivenBackCanBeReadAgain) {

@@ -12,15 +12,19 @@
 namespace inferens {
 namespace {
 
-std::string golden(const std::string& name) { return std::string(INFERENS_TEST_DATA) + "/gguf/" + name; }
+std::string golden(const std::string& name) {
+  return std::string(INFERENS_TEST_DATA) + "/gguf/" + name;
+}
 
 // A writer with all that a file has. Its sources read from `file`.
 GgufWriter copy_of(const GgufFile& file) {
   GgufWriter writer;
-  writer.set("general.architecture", *file.find("general.architecture"));  // the package writes it first, the rest sorted
+  writer.set("general.architecture",
+             *file.find("general.architecture"));  // the package writes it first, the rest sorted
   for (const auto& [key, value] : file.metadata()) writer.set(key, value);
   for (const TensorInfo& tensor : file.tensors()) {
-    const Status s = writer.add_tensor(tensor.name, tensor.type, std::span(tensor.shape).first(tensor.dimensions), tensor.data);
+    const Status s =
+        writer.add_tensor(tensor.name, tensor.type, std::span(tensor.shape).first(tensor.dimensions), tensor.data);
     EXPECT_TRUE(s.ok()) << s.to_string();
   }
   return writer;
@@ -54,7 +58,9 @@ T random_bits(RandomSequence& random) {
 // Holds the memory that a random value views.
 struct ValuePool {
   std::vector<std::unique_ptr<std::string>> texts;
-  std::string_view keep(std::string text) { return *texts.emplace_back(std::make_unique<std::string>(std::move(text))); }
+  std::string_view keep(std::string text) {
+    return *texts.emplace_back(std::make_unique<std::string>(std::move(text)));
+  }
 };
 
 GgufValue random_value(RandomSequence& random, ValuePool& pool, int depth = 0);
@@ -72,17 +78,28 @@ GgufValue random_numbers(RandomSequence& random, ValuePool& pool) {
 
 GgufValue random_array(RandomSequence& random, ValuePool& pool, int depth) {
   switch (random.below(depth < 3 ? 13 : 12)) {
-    case 0: return random_numbers<uint8_t>(random, pool);
-    case 1: return random_numbers<int8_t>(random, pool);
-    case 2: return random_numbers<uint16_t>(random, pool);
-    case 3: return random_numbers<int16_t>(random, pool);
-    case 4: return random_numbers<uint32_t>(random, pool);
-    case 5: return random_numbers<int32_t>(random, pool);
-    case 6: return random_numbers<float>(random, pool);
-    case 7: return random_numbers<bool>(random, pool);
-    case 8: return random_numbers<uint64_t>(random, pool);
-    case 9: return random_numbers<int64_t>(random, pool);
-    case 10: return random_numbers<double>(random, pool);
+    case 0:
+      return random_numbers<uint8_t>(random, pool);
+    case 1:
+      return random_numbers<int8_t>(random, pool);
+    case 2:
+      return random_numbers<uint16_t>(random, pool);
+    case 3:
+      return random_numbers<int16_t>(random, pool);
+    case 4:
+      return random_numbers<uint32_t>(random, pool);
+    case 5:
+      return random_numbers<int32_t>(random, pool);
+    case 6:
+      return random_numbers<float>(random, pool);
+    case 7:
+      return random_numbers<bool>(random, pool);
+    case 8:
+      return random_numbers<uint64_t>(random, pool);
+    case 9:
+      return random_numbers<int64_t>(random, pool);
+    case 10:
+      return random_numbers<double>(random, pool);
     case 11: {
       std::vector<std::string_view> strings(random.below(5));
       for (auto& s : strings) s = pool.keep(random_text(random, 9));
@@ -102,19 +119,32 @@ GgufValue random_array(RandomSequence& random, ValuePool& pool, int depth) {
 
 GgufValue random_value(RandomSequence& random, ValuePool& pool, int depth) {
   switch (random.below(13)) {
-    case 0: return random_bits<uint8_t>(random);
-    case 1: return random_bits<int8_t>(random);
-    case 2: return random_bits<uint16_t>(random);
-    case 3: return random_bits<int16_t>(random);
-    case 4: return random_bits<uint32_t>(random);
-    case 5: return random_bits<int32_t>(random);
-    case 6: return static_cast<float>(random.normal());
-    case 7: return random.below(2) == 1;
-    case 8: return pool.keep(random_text(random, 40));
-    case 9: return random_array(random, pool, depth);
-    case 10: return random_bits<uint64_t>(random);
-    case 11: return random_bits<int64_t>(random);
-    default: return random.normal();
+    case 0:
+      return random_bits<uint8_t>(random);
+    case 1:
+      return random_bits<int8_t>(random);
+    case 2:
+      return random_bits<uint16_t>(random);
+    case 3:
+      return random_bits<int16_t>(random);
+    case 4:
+      return random_bits<uint32_t>(random);
+    case 5:
+      return random_bits<int32_t>(random);
+    case 6:
+      return static_cast<float>(random.normal());
+    case 7:
+      return random.below(2) == 1;
+    case 8:
+      return pool.keep(random_text(random, 40));
+    case 9:
+      return random_array(random, pool, depth);
+    case 10:
+      return random_bits<uint64_t>(random);
+    case 11:
+      return random_bits<int64_t>(random);
+    default:
+      return random.normal();
   }
 }
 
@@ -158,8 +188,10 @@ TEST(GgufWriter, RandomFilesComeBackAsTheyWere) {
       const std::string name = "t" + random_text(random, 30);
       if (tensors.contains(name)) continue;
       tensors[name] = data;
-      ASSERT_TRUE(writer.add_tensor(name, type, std::span(shape).first(dimensions),
-                                    [data]() -> StatusOr<std::string> { return data; }).ok());
+      ASSERT_TRUE(writer
+                      .add_tensor(name, type, std::span(shape).first(dimensions),
+                                  [data]() -> StatusOr<std::string> { return data; })
+                      .ok());
     }
     const std::string bytes = writer.to_bytes().value();
     auto file = parse_gguf(bytes);
@@ -223,9 +255,9 @@ TEST(GgufWriter, AFailedWriteLeavesTheOldFileAndNoRubbish) {
   ASSERT_TRUE(good.write(path).ok());
   GgufWriter bad;
   const uint64_t shape[] = {8};
-  ASSERT_TRUE(bad.add_tensor("t", TensorType::kF32, shape, []() -> StatusOr<std::string> {
-    return cancelled("stopped by the user");
-  }).ok());
+  ASSERT_TRUE(bad.add_tensor("t", TensorType::kF32, shape,
+                             []() -> StatusOr<std::string> { return cancelled("stopped by the user"); })
+                  .ok());
   const Status s = bad.write(path);
   EXPECT_EQ(s.code(), StatusCode::kCancelled);
   EXPECT_THAT(s.message(), testing::AllOf(testing::HasSubstr("'t'"), testing::HasSubstr(path)));

@@ -17,7 +17,10 @@ class RawGguf {
  public:
   RawGguf(uint64_t tensors, uint64_t keys, uint32_t version = 3) { text("GGUF").u32(version).u64(tensors).u64(keys); }
 
-  RawGguf& text(std::string_view s) { bytes_ += s; return *this; }
+  RawGguf& text(std::string_view s) {
+    bytes_ += s;
+    return *this;
+  }
   RawGguf& u8(uint8_t v) { return raw(v); }
   RawGguf& u32(uint32_t v) { return raw(v); }
   RawGguf& u64(uint64_t v) { return raw(v); }

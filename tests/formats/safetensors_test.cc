@@ -12,7 +12,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string golden(const std::string& name) { return std::string(INFERENS_TEST_DATA) + "/safetensors/" + name; }
+std::string golden(const std::string& name) {
+  return std::string(INFERENS_TEST_DATA) + "/safetensors/" + name;
+}
 
 std::vector<float> values_of(const SafetensorsTensor& tensor) {
   std::vector<float> values(tensor.elements(), -1);
@@ -89,7 +91,9 @@ TEST(Safetensors, SoundHeadersOfEveryShapeAreTaken) {
   EXPECT_TRUE(parse_raw(raw_file("{}")).ok());
   EXPECT_TRUE(parse_raw(raw_file("{}      ")).ok());  // writers pad with spaces
   EXPECT_TRUE(parse_raw(raw_file("{\"__metadata__\":{}}")).ok());
-  EXPECT_TRUE(parse_raw(raw_file("{" + entry("b", "U8", "[1]", "[4,5]") + "," + entry("a", "F32", "[1]", "[0,4]") + "}", 5)).ok());
+  EXPECT_TRUE(
+      parse_raw(raw_file("{" + entry("b", "U8", "[1]", "[4,5]") + "," + entry("a", "F32", "[1]", "[0,4]") + "}", 5))
+          .ok());
   EXPECT_TRUE(parse_raw(raw_file("{" + entry("a", "F4", "[3,2]", "[0,3]") + "}", 3)).ok());
 }
 
@@ -129,16 +133,32 @@ TEST(Safetensors, UnknownDtypesAreRefusedByName) {
 TEST(Safetensors, JsonOfAnotherShapeIsRefused) {
   const std::string a = entry("a", "F32", "[1]", "[0,4]");
   for (const std::string& json : {
-           std::string("{"), std::string("{]"), std::string("{} x"), std::string("{\"a\":1}"), std::string("{\"a\":null}"),
-           std::string("{\"a\":[]}"), std::string("{\"a\":\"x\"}"), std::string("{\"a\":{}}"), std::string("{\"__metadata__\":[]}"),
-           std::string("{\"__metadata__\":\"x\"}"), std::string("{\"__metadata__\":{\"a\":1}}"),
-           std::string("{\"__metadata__\":{\"a\":{}}}"), std::string("{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}"),
-           std::string("{\"__metadata__\":{},\"__metadata__\":{}}"), "{" + a + "," + a + "}", "{\"x\":{" + a + "}}",
-           "{" + entry("a", "F32", "[-1]", "[0,4]") + "}", "{" + entry("a", "F32", "[1.0]", "[0,4]") + "}",
-           "{" + entry("a", "F32", "[[1]]", "[0,4]") + "}", "{" + entry("a", "F32", "[{}]", "[0,4]") + "}",
-           "{" + entry("a", "F32", "[1]", "[0]") + "}", "{" + entry("a", "F32", "[1]", "[0,4,4]") + "}",
-           "{" + entry("a", "F32", "[1]", "4") + "}", "{" + entry("a", "F32", "[1e400]", "[0,4]") + "}",
-           "{" + entry("a", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}", "{" + entry("a", "F32", "[18446744073709551616]", "[0,4]") + "}",
+           std::string("{"),
+           std::string("{]"),
+           std::string("{} x"),
+           std::string("{\"a\":1}"),
+           std::string("{\"a\":null}"),
+           std::string("{\"a\":[]}"),
+           std::string("{\"a\":\"x\"}"),
+           std::string("{\"a\":{}}"),
+           std::string("{\"__metadata__\":[]}"),
+           std::string("{\"__metadata__\":\"x\"}"),
+           std::string("{\"__metadata__\":{\"a\":1}}"),
+           std::string("{\"__metadata__\":{\"a\":{}}}"),
+           std::string("{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}"),
+           std::string("{\"__metadata__\":{},\"__metadata__\":{}}"),
+           "{" + a + "," + a + "}",
+           "{\"x\":{" + a + "}}",
+           "{" + entry("a", "F32", "[-1]", "[0,4]") + "}",
+           "{" + entry("a", "F32", "[1.0]", "[0,4]") + "}",
+           "{" + entry("a", "F32", "[[1]]", "[0,4]") + "}",
+           "{" + entry("a", "F32", "[{}]", "[0,4]") + "}",
+           "{" + entry("a", "F32", "[1]", "[0]") + "}",
+           "{" + entry("a", "F32", "[1]", "[0,4,4]") + "}",
+           "{" + entry("a", "F32", "[1]", "4") + "}",
+           "{" + entry("a", "F32", "[1e400]", "[0,4]") + "}",
+           "{" + entry("a", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}",
+           "{" + entry("a", "F32", "[18446744073709551616]", "[0,4]") + "}",
            std::string("{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}"),
            std::string("{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"),
            std::string("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"code\":\"x\"}}"),
@@ -214,7 +234,9 @@ class SafetensorsShards : public testing::Test {
     write("2.safetensors", raw_file("{" + entry("b", "U8", "[1]", "[0,1]") + "}", 1));
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  void write(const std::string& name, const std::string& bytes) { ASSERT_TRUE(write_file_atomically(folder_ + "/" + name, bytes).ok()); }
+  void write(const std::string& name, const std::string& bytes) {
+    ASSERT_TRUE(write_file_atomically(folder_ + "/" + name, bytes).ok());
+  }
   Status open_with(const std::string& index) {
     write("model.safetensors.index.json", index);
     return SafetensorsFile::open(folder_).status();
@@ -223,34 +245,41 @@ class SafetensorsShards : public testing::Test {
 };
 
 TEST_F(SafetensorsShards, ASoundIndexOpens) {
-  const Status s = open_with("{\"metadata\":{\"total_size\":2,\"x\":null},\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"2.safetensors\"}}");
+  const Status s = open_with(
+      "{\"metadata\":{\"total_size\":2,\"x\":null},\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"2.safetensors\"}}");
   EXPECT_TRUE(s.ok()) << s.to_string();
 }
 
 TEST_F(SafetensorsShards, FilesOutsideTheFolderAreNeverOpened) {
-  for (const char* name : {"../1.safetensors", "/etc/passwd", "..", ".", "", "a\\\\b", "x/1.safetensors", "1.safetensors\\u0000"}) {
+  for (const char* name :
+       {"../1.safetensors", "/etc/passwd", "..", ".", "", "a\\\\b", "x/1.safetensors", "1.safetensors\\u0000"}) {
     const Status s = open_with(std::string("{\"weight_map\":{\"a\":\"") + name + "\"}}");
     expect_refused(s, StatusCode::kDataLoss, folder_, "is not a plain name");
   }
 }
 
 TEST_F(SafetensorsShards, AMissingShardIsNamed) {
-  expect_refused(open_with("{\"weight_map\":{\"a\":\"3.safetensors\"}}"), StatusCode::kNotFound, folder_, "3.safetensors");
+  expect_refused(open_with("{\"weight_map\":{\"a\":\"3.safetensors\"}}"), StatusCode::kNotFound, folder_,
+                 "3.safetensors");
 }
 
 TEST_F(SafetensorsShards, AMissingTensorIsNamed) {
-  expect_refused(open_with("{\"weight_map\":{\"a\":\"1.safetensors\",\"c\":\"2.safetensors\"}}"), StatusCode::kDataLoss, folder_, "'c'");
+  expect_refused(open_with("{\"weight_map\":{\"a\":\"1.safetensors\",\"c\":\"2.safetensors\"}}"), StatusCode::kDataLoss,
+                 folder_, "'c'");
 }
 
 TEST_F(SafetensorsShards, ATensorInTwoShardsIsRefused) {
   write("2.safetensors", raw_file("{" + entry("a", "U8", "[1]", "[0,1]") + "}", 1));
-  expect_refused(open_with("{\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"2.safetensors\"}}"), StatusCode::kDataLoss, folder_, "'a'");
+  expect_refused(open_with("{\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"2.safetensors\"}}"), StatusCode::kDataLoss,
+                 folder_, "'a'");
 }
 
 TEST_F(SafetensorsShards, AnIndexOfAnotherShapeIsRefused) {
-  for (const char* index : {"", "{}", "[]", "{\"weight_map\":{}}", "{\"weight_map\":[]}", "{\"weight_map\":\"x\"}", "{\"weight_map\":{\"a\":1}}",
-                            "{\"weight_map\":{\"a\":{}}}", "{\"weight_map\":{\"a\":null}}", "{\"metadata\":{\"a\":[]},\"weight_map\":{\"a\":\"1.safetensors\"}}",
-                            "{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"1.safetensors\"}}"}) {
+  for (const char* index :
+       {"", "{}", "[]", "{\"weight_map\":{}}", "{\"weight_map\":[]}", "{\"weight_map\":\"x\"}",
+        "{\"weight_map\":{\"a\":1}}", "{\"weight_map\":{\"a\":{}}}", "{\"weight_map\":{\"a\":null}}",
+        "{\"metadata\":{\"a\":[]},\"weight_map\":{\"a\":\"1.safetensors\"}}",
+        "{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"1.safetensors\"}}"}) {
     SCOPED_TRACE(index);
     expect_refused(open_with(index), StatusCode::kDataLoss, folder_, "");
   }

@@ -40,7 +40,8 @@ void read_tensors(const GgufFile& file, std::span<const std::byte> bytes) {
   for (const TensorInfo& tensor : file.tensors()) {
     require(file.find_tensor(tensor.name) == &tensor);
     require(tensor.elements() > 0 && tensor.row_bytes() * tensor.rows() == tensor.data.size());
-    require(tensor.data.data() >= bytes.data() && tensor.data.data() + tensor.data.size() <= bytes.data() + bytes.size());
+    require(tensor.data.data() >= bytes.data() &&
+            tensor.data.data() + tensor.data.size() <= bytes.data() + bytes.size());
     std::vector<float> weights(tensor.elements());
     require(inferens::dequantize(tensor.type, tensor.data, weights).ok());
   }
@@ -50,7 +51,8 @@ void write_again(const GgufFile& file) {
   GgufWriter writer;
   for (const auto& [key, value] : file.metadata()) writer.set(key, value);
   for (const TensorInfo& tensor : file.tensors()) {
-    require(writer.add_tensor(tensor.name, tensor.type, std::span(tensor.shape).first(tensor.dimensions), tensor.data).ok());
+    require(writer.add_tensor(tensor.name, tensor.type, std::span(tensor.shape).first(tensor.dimensions), tensor.data)
+                .ok());
   }
   const auto copy = writer.to_bytes();
   require(copy.ok());

@@ -27,7 +27,9 @@ TEST(Corpus, EverySeedIsHandledWithoutACrash) {
   }
 }
 
-TEST(Corpus, NoInputAtAllIsHandled) { LLVMFuzzerTestOneInput(nullptr, 0); }
+TEST(Corpus, NoInputAtAllIsHandled) {
+  LLVMFuzzerTestOneInput(nullptr, 0);
+}
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
