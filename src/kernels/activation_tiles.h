@@ -34,7 +34,8 @@ struct ActivationTiles {
   // All tiles before the last are full.
   uint8_t* tile(int64_t t) const { return data + t * blocks() * TileRecord::bytes(tile_rows); }
   static size_t bytes(int64_t rows, int64_t columns) {
-    return static_cast<size_t>(rows * (columns / kBlockColumns) * TileRecord::bytes(1)) + 64;
+    // An AMX tile always reads 16 rows; what it reads past the last record is not used, and must be there.
+    return static_cast<size_t>(rows * (columns / kBlockColumns) * TileRecord::bytes(1)) + 16 * kBlockColumns;
   }
 };
 

@@ -20,6 +20,16 @@ constexpr int kMaxTileRows = 16;
 constexpr int kMaxPackedRows = 4;  // dot_packed exists for 1 … this many rows
 constexpr int kKvElements = 3;
 
+// Neighbouring panels that meet the activations together, so that these are read once for all of them.
+constexpr int kMaxPanelRun = 4;
+struct PanelRun {
+  const uint8_t* first;
+  int64_t panel_bytes;
+  int64_t blocks;  // of 32 columns
+  int count;       // ≤ kMaxPanelRun
+  const uint8_t* panel(int i) const { return first + i * panel_bytes; }
+};
+
 struct KernelTable {
   Isa isa = Isa::kPortable;
   int tile_rows = 1;  // ≤ kMaxTileRows
@@ -34,10 +44,9 @@ struct KernelTable {
   // Float products: format - kF32, rows - 1.
   void (*dot_float[3][kMaxTileRows])(const uint8_t* panel, int64_t columns, const float* x, int64_t x_stride, float* out,
                                      int64_t out_stride) = {};
-  // Optional: all tiles of a panel by AMX; null elsewhere. Same bits as dot_strip.
-  void (*dot_panel_tiles[kIntegerFormats])(const uint8_t* panel, int64_t blocks, const ActivationTiles& tiles, float* out, int64_t out_stride,
+  // Optional: all tiles of a run of panels by AMX; null elsewhere. Same bits as dot_strip. scratch: strip_scratch_bytes().
+  void (*dot_panel_tiles[kIntegerFormats])(const PanelRun& run, const ActivationTiles& tiles, float* out, int64_t out_stride,
                                            uint8_t* scratch) = {};
-  size_t panel_tiles_scratch_bytes = 0;
 
   // Rows (kernels/inl/rows.h).
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float epsilon, float* out) = nullptr;

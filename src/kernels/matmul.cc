@@ -18,23 +18,24 @@ void float_panel(const KernelTable& kernels, const PackedMatrix& w, const Matmul
   }
 }
 
-// Strips of the panel are unpacked into cache once and meet every tile of rows.
-void unpacked_panel(const KernelTable& kernels, const PackedMatrix& w, const ActivationTiles& tiles, int64_t panel, float* out,
-                    int64_t out_stride, MatmulScratch& scratch) {
-  int format = static_cast<int>(w.format);
-  FormatTraits traits = format_traits(w.format);
-  constexpr size_t kCodeBytes = inl::kStripBlocks * 512;
-  constexpr size_t kScaleBytes = inl::kStripBlocks * 2 * 16 * sizeof(float);
-  uint8_t* base = scratch.bytes.ensure(kCodeBytes + 2 * kScaleBytes);
-  inl::Strip strip{base, reinterpret_cast<float*>(base + kCodeBytes), reinterpret_cast<float*>(base + kCodeBytes + kScaleBytes), 0};
-  int64_t blocks = w.columns / kBlockColumns;
-  for (int64_t first = 0; first < blocks; first += inl::kStripBlocks) {
-    strip.blocks = static_cast<int>(std::min<int64_t>(inl::kStripBlocks, blocks - first));
-    kernels.unpack_strip[format](panel_bytes_of(w, panel), blocks, first, strip);
+// Strips of the panels are unpacked into cache once and meet every tile of rows.
+void unpacked_panels(const KernelTable& kernels, WeightFormat weight_format, const PanelRun& run, const ActivationTiles& tiles, float* out,
+                     int64_t out_stride, uint8_t* scratch) {
+  int format = static_cast<int>(weight_format);
+  int zero_shift = format_traits(weight_format).zero_shift;
+  inl::Strip strips[kMaxPanelRun];
+  for (int64_t first = 0; first < run.blocks; first += inl::kStripBlocks) {
+    for (int p = 0; p < run.count; ++p) {
+      strips[p] = inl::strip_in(scratch, p, run.blocks - first);
+      kernels.unpack_strip[format](run.panel(p), run.blocks, first, strips[p]);
+    }
     for (int64_t t = 0; t < tiles.tiles(); ++t) {
       int height = tiles.tile_height(t);
-      kernels.dot_strip[format][height - 1](strip, tiles.tile(t) + first * TileRecord::bytes(height), traits.zero_shift, first == 0,
-                                            out + t * tiles.tile_rows * out_stride, out_stride);
+      const uint8_t* records = tiles.tile(t) + first * TileRecord::bytes(height);
+      for (int p = 0; p < run.count; ++p) {
+        kernels.dot_strip[format][height - 1](strips[p], records, zero_shift, first == 0,
+                                              out + t * tiles.tile_rows * out_stride + p * kPanelRows, out_stride);
+      }
     }
   }
 }
@@ -42,18 +43,30 @@ void unpacked_panel(const KernelTable& kernels, const PackedMatrix& w, const Act
 // From this many rows on, AMX tiles beat vectors: below, loading and storing tiles costs more than the products.
 constexpr int64_t kAmxFromRows = 8;
 
-void integer_panel(const KernelTable& kernels, const PackedMatrix& w, const ActivationTiles& tiles, int64_t panel, float* out,
-                   int64_t out_stride, MatmulScratch& scratch) {
+void integer_panels(const KernelTable& kernels, const PackedMatrix& w, const ActivationTiles& tiles, int64_t panel, int count, float* out,
+                    int64_t out_stride, MatmulScratch& scratch) {
   int format = static_cast<int>(w.format);
-  int64_t blocks = w.columns / kBlockColumns;
+  PanelRun run{panel_bytes_of(w, panel), w.bytes_per_panel(), w.columns / kBlockColumns, count};
   auto dot_packed = tiles.rows <= kMaxPackedRows ? kernels.dot_packed[format][tiles.rows - 1] : nullptr;
   if (dot_packed != nullptr) {
-    dot_packed(panel_bytes_of(w, panel), blocks, tiles.tile(0), out, out_stride);
-  } else if (kernels.dot_panel_tiles[format] != nullptr && tiles.rows >= kAmxFromRows) {
-    kernels.dot_panel_tiles[format](panel_bytes_of(w, panel), blocks, tiles, out, out_stride,
-                                    scratch.bytes.ensure(kernels.panel_tiles_scratch_bytes));
+    for (int p = 0; p < count; ++p) dot_packed(run.panel(p), run.blocks, tiles.tile(0), out + p * kPanelRows, out_stride);
+    return;
+  }
+  uint8_t* strips = scratch.bytes.ensure(kMaxPanelRun * inl::kStripBytes);
+  if (kernels.dot_panel_tiles[format] != nullptr && tiles.rows >= kAmxFromRows) {
+    kernels.dot_panel_tiles[format](run, tiles, out, out_stride, strips);
   } else {
-    unpacked_panel(kernels, w, tiles, panel, out, out_stride, scratch);
+    unpacked_panels(kernels, w.format, run, tiles, out, out_stride, strips);
+  }
+}
+
+// `count` whole panels from `panel` on.
+void panels_into(const KernelTable& kernels, const PackedMatrix& w, const MatmulInput& in, int64_t panel, int count, float* out,
+                 int64_t out_stride, MatmulScratch& scratch) {
+  if (is_integer_format(w.format)) {
+    integer_panels(kernels, w, in.tiles, panel, count, out, out_stride, scratch);
+  } else {
+    for (int p = 0; p < count; ++p) float_panel(kernels, w, in, panel + p, out + p * kPanelRows, out_stride);
   }
 }
 
@@ -62,19 +75,17 @@ void integer_panel(const KernelTable& kernels, const PackedMatrix& w, const Acti
 void matmul_panels(const KernelTable& kernels, const PackedMatrix& w, const MatmulInput& in, int64_t first_panel, int64_t last_panel,
                    float* out, int64_t out_stride, MatmulScratch& scratch) {
   if (in.rows == 0) return;
-  for (int64_t p = first_panel; p < last_panel; ++p) {
-    int64_t width = std::min<int64_t>(kPanelRows, w.rows - p * kPanelRows);
-    bool whole = width == kPanelRows;
-    float* to = whole ? out + p * kPanelRows : scratch.part.ensure(static_cast<size_t>(in.rows * kPanelRows));
-    int64_t stride = whole ? out_stride : kPanelRows;
-    if (is_integer_format(w.format)) {
-      integer_panel(kernels, w, in.tiles, p, to, stride, scratch);
-    } else {
-      float_panel(kernels, w, in, p, to, stride);
-    }
-    if (whole) continue;
-    for (int64_t r = 0; r < in.rows; ++r) std::copy_n(to + r * kPanelRows, width, out + r * out_stride + p * kPanelRows);
+  int64_t whole_end = std::min(last_panel, w.rows / kPanelRows);
+  for (int64_t p = first_panel; p < whole_end; p += kMaxPanelRun) {
+    auto count = static_cast<int>(std::min<int64_t>(kMaxPanelRun, whole_end - p));
+    panels_into(kernels, w, in, p, count, out + p * kPanelRows, out_stride, scratch);
   }
+  if (whole_end >= last_panel) return;
+  // The last panel has fewer outputs than lanes.
+  float* part = scratch.part.ensure(static_cast<size_t>(in.rows * kPanelRows));
+  panels_into(kernels, w, in, whole_end, 1, part, kPanelRows, scratch);
+  int64_t width = w.rows - whole_end * kPanelRows;
+  for (int64_t r = 0; r < in.rows; ++r) std::copy_n(part + r * kPanelRows, width, out + r * out_stride + whole_end * kPanelRows);
 }
 
 void matmul(const KernelTable& kernels, const Team& team, const PackedMatrix& w, const MatmulInput& in, float* out, int64_t out_stride,

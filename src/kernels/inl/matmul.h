@@ -70,6 +70,16 @@ struct Strip {
   int blocks;
 };
 constexpr int kStripBlocks = 32;  // 16 KiB of codes and 2 to 8 KiB of scales: half of a first-level cache
+constexpr size_t kStripCodeBytes = kStripBlocks * 512;
+constexpr size_t kStripScaleBytes = kStripBlocks * 2 * 16 * sizeof(float);
+constexpr size_t kStripBytes = kStripCodeBytes + 2 * kStripScaleBytes;
+
+// The `index`-th strip of a scratch, for at most `blocks_left` blocks.
+inline __attribute__((always_inline)) Strip strip_in(uint8_t* scratch, int index, int64_t blocks_left) {
+  uint8_t* base = scratch + static_cast<size_t>(index) * kStripBytes;
+  return {base, reinterpret_cast<float*>(base + kStripCodeBytes), reinterpret_cast<float*>(base + kStripCodeBytes + kStripScaleBytes),
+          static_cast<int>(blocks_left < kStripBlocks ? blocks_left : kStripBlocks)};
+}
 
 template <class V, WeightFormat kFormat>
 void unpack_strip(const uint8_t* panel, int64_t panel_blocks, int64_t first, Strip& out) {
