@@ -1,0 +1,93 @@
+// Text and its builder: bytes beside a list of runs that say who wrote them.
+#include "text/jinja/text.h"
+
+#include <algorithm>
+
+namespace inferens::jinja {
+namespace {
+
+size_t count_code_points(std::string_view bytes) {
+  const bool ascii = std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (ascii) return bytes.size();
+  size_t count = 0;
+  for_each_character(bytes, [&](const Character&) { ++count; });
+  return count;
+}
+
+}  // namespace
+
+Text::Text(std::string bytes, bool trusted) {
+  if (bytes.empty()) return;
+  auto rep = std::make_shared<Rep>();
+  rep->length = count_code_points(bytes);
+  rep->runs.push_back({bytes.size(), trusted});
+  rep->bytes = std::move(bytes);
+  rep_ = std::move(rep);
+}
+
+const std::vector<Text::Run>& Text::runs() const {
+  static const std::vector<Run> kNone;
+  return rep_ ? rep_->runs : kNone;
+}
+
+bool Text::trusted_at(size_t byte) const {
+  const auto& all = runs();
+  const auto run = std::upper_bound(all.begin(), all.end(), byte, [](size_t b, const Run& r) { return b < r.end; });
+  return run != all.end() && run->trusted;
+}
+
+size_t Text::byte_of(size_t index) const {
+  if (is_ascii()) return index;
+  size_t byte = 0;
+  for (; index > 0 && byte < size(); --index) byte += decode_utf8(view(), byte).length;
+  return byte;
+}
+
+size_t Text::index_of(size_t byte) const { return is_ascii() ? byte : count_code_points(view().substr(0, byte)); }
+
+Text Text::as_markup(bool markup) const {
+  Text copy = *this;
+  copy.markup_ = markup;
+  return copy;
+}
+
+void TextBuilder::append(std::string_view bytes, bool trusted) {
+  if (bytes.empty()) return;
+  budget_.text(bytes.size(), bytes_.size() + bytes.size());
+  bytes_.append(bytes);
+  if (!runs_.empty() && runs_.back().trusted == trusted) {
+    runs_.back().end = bytes_.size();
+  } else {
+    runs_.push_back({bytes_.size(), trusted});
+  }
+}
+
+void TextBuilder::append(const Text& text, size_t begin, size_t end) {
+  if (begin >= end) return;
+  const auto& runs = text.runs();
+  auto run = std::upper_bound(runs.begin(), runs.end(), begin, [](size_t b, const Text::Run& r) { return b < r.end; });
+  for (; begin < end && run != runs.end(); ++run) {
+    const size_t stop = std::min(end, run->end);
+    append(text.view().substr(begin, stop - begin), run->trusted);
+    begin = stop;
+  }
+}
+
+void TextBuilder::append_repeated(const Text& text, uint64_t count) {
+  if (text.empty()) return;
+  if (count > kMaxTextBytes / text.size()) fail_limit("the template made a text above 8 MB");
+  for (uint64_t i = 0; i < count; ++i) append(text);
+}
+
+Text TextBuilder::take() {
+  if (bytes_.empty()) return Text();
+  auto rep = std::make_shared<Text::Rep>();
+  rep->length = count_code_points(bytes_);
+  rep->bytes = std::move(bytes_);
+  rep->runs = std::move(runs_);
+  bytes_.clear();
+  runs_.clear();
+  return Text(std::move(rep));
+}
+
+}  // namespace inferens::jinja
