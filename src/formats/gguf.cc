@@ -278,11 +278,11 @@ StatusOr<std::vector<int64_t>> GgufFile::get_ints(std::string_view key) const {
   }
 }
 
-void GgufFile::drop_resident(const TensorInfo& t) const {
+void GgufFile::drop_resident(std::span<const std::byte> data) const {
   for (const MappedFile& part : parts_) {
     const std::byte* begin = part.bytes().data();
-    if (t.data.data() >= begin && t.data.data() < begin + part.size()) {
-      part.drop_resident(static_cast<size_t>(t.data.data() - begin), t.data.size());
+    if (data.data() >= begin && data.data() < begin + part.size()) {
+      part.drop_resident(static_cast<size_t>(data.data() - begin), data.size());
       return;
     }
   }

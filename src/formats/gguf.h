@@ -130,8 +130,8 @@ class GgufFile {
 
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
   const TensorInfo* find_tensor(std::string_view name) const;
-  // Gives back the resident pages of a tensor's bytes after they were packed elsewhere.
-  void drop_resident(const TensorInfo& t) const;
+  // Gives back the resident pages of a run of tensor bytes after they were packed elsewhere.
+  void drop_resident(std::span<const std::byte> data) const;
   // Asks the kernel to read the whole file ahead.
   void will_need() const;
 

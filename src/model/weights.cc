@@ -69,9 +69,10 @@ StatusOr<AlignedMemory> WeightLoader::pack(WorkerPool& pool) {
         std::lock_guard lock(mutex);
         fail(std::move(s));
       }
+      // The packed form replaces the file's bytes: never both in memory.
+      size_t row_bytes = p.tensor->row_bytes();
+      file_->drop_resident(p.tensor->data.subspan(static_cast<size_t>(begin) * row_bytes, static_cast<size_t>(end - begin) * row_bytes));
     });
-    // The packed form replaces the file's bytes: never both in memory for long.
-    file_->drop_resident(*p.tensor);
   }
   if (!status_.ok()) return status_;
   return arena;

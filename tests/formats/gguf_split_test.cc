@@ -29,7 +29,7 @@ TEST(GgufSplit, AnyPartOpensTheWholeModel) {
     EXPECT_EQ(file->file_bytes(), 384u + 320 + 192);
     ASSERT_EQ(file->tensors().size(), 7u);
     for (int i = 0; i < 7; ++i) EXPECT_EQ(first_value(*file, "t" + std::to_string(i)), static_cast<float>(i));
-    for (const TensorInfo& tensor : file->tensors()) file->drop_resident(tensor);
+    for (const TensorInfo& tensor : file->tensors()) file->drop_resident(tensor.data);
   }
 }
 

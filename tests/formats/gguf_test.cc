@@ -165,7 +165,7 @@ TEST(Gguf, PagesGivenBackCanBeReadAgain) {
   file.will_need();
   const TensorInfo& tensor = file.tensors().back();
   const std::vector<std::byte> before(tensor.data.begin(), tensor.data.end());
-  file.drop_resident(tensor);
+  file.drop_resident(tensor.data);
   EXPECT_TRUE(std::equal(before.begin(), before.end(), tensor.data.begin()));
 }
 
