@@ -102,14 +102,14 @@ int run_command_line(int argc, const char* const* argv) {
   std::string log_level;
   add_text(app, "--log", log_level, "LEVEL", "Messages on standard error: trace, debug, info, warn (default), error, off")->configurable(false);
   Verbs verbs(app);
-  // run
+  add_run(verbs);
   add_pull(verbs);
   add_list(verbs);
   add_show(verbs);
   add_cp(verbs);
   add_rm(verbs);
-  // tok
-  // ppl
+  add_tokenize(verbs);
+  add_perplexity(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -100,6 +100,12 @@ CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& o
   return app.add_option(name, out, help)->required(required)->type_name("");
 }
 
+Status set_flag(CLI::App& verb, const std::string& name, const std::string& value, const std::string& place) {
+  CLI::Option* option = verb.get_option_no_throw("--" + name);
+  if (option == nullptr) return invalid_argument(place + ": there is no setting '" + name + "'");
+  return give(*option, value, place);
+}
+
 Status apply_defaults(CLI::App& verb, const Config& config) {
   for (CLI::Option* option : verb.get_options()) {
     if (!is_setting(*option) || option->count() > 0) continue;

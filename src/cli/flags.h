@@ -24,6 +24,9 @@ CLI::Option* add_switch(CLI::App& app, const std::string& flag, bool& out, const
 // A positional argument.
 CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& out, const std::string& help, bool required);
 
+// Sets the flag "--name" of `verb` (or of any set of flags) as if it had been given. `place` opens the error.
+Status set_flag(CLI::App& verb, const std::string& name, const std::string& value, const std::string& place);
+
 // Gives every flag of `verb` that the command line did not set the value of INFERENS_<NAME>, else of config.toml's [verb]
 // section, else of its top level. Errors name the place that the value came from.
 Status apply_defaults(CLI::App& verb, const Config& config);
