@@ -12,7 +12,7 @@ using namespace scanners;
 
 constexpr std::array kGpt2 = {gpt2};
 constexpr std::array kDefault = {punctuation_runs_no_backtick, gpt2, number_runs, three_ascii_digits};
-constexpr std::array kFalcon = {punctuation_runs, gpt2, number_runs, three_ascii_digits};
+constexpr std::array kFalcon = {punctuation_runs, gpt2, falcon_digit_bytes, three_ascii_digits};
 constexpr std::array kStarcoder = {single_number, gpt2};
 constexpr std::array kLlama3 = {llama3};
 constexpr std::array kQwen2 = {qwen2};

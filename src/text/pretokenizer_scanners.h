@@ -34,6 +34,7 @@ size_t newline_runs(std::string_view text, size_t start);               // [^\n]
 size_t single_number(std::string_view text, size_t start);              // \p{N}
 size_t up_to_three_numbers(std::string_view text, size_t start);        // \p{N}{1,3}
 size_t number_runs(std::string_view text, size_t start);                // \p{N}+
+size_t falcon_digit_bytes(std::string_view text, size_t start);         // digits, after ByteLevel: see there
 size_t three_ascii_digits(std::string_view text, size_t start);         // [0-9][0-9][0-9]
 size_t punctuation_runs(std::string_view text, size_t start);           // [\p{P}\$\+<=>\^~\|`]+
 size_t punctuation_runs_no_backtick(std::string_view text, size_t start);  // [\p{P}\$\+<=>\^~\|]+

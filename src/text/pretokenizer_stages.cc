@@ -139,6 +139,15 @@ size_t number_runs(std::string_view text, size_t start) {
   return alternate(text, start, [](const ScannedChar& c) { return c.is(kNumber); });
 }
 
+// Falcon's tokenizer.json looks for digits after the text was spelled in GPT-2's byte alphabet, where six bytes of the range
+// beyond ASCII look like ²³¹¼½¾: its runs of "digits" are runs of bytes, wherever characters begin.
+size_t falcon_digit_bytes(std::string_view text, size_t start) {
+  constexpr std::string_view kDigits = "0123456789\xB2\xB3\xB9\xBC\xBD\xBE";
+  const bool inside = kDigits.find(text[start]) != std::string_view::npos;
+  const size_t end = inside ? text.find_first_not_of(kDigits, start) : text.find_first_of(kDigits, start);
+  return end == std::string_view::npos ? text.size() : end;
+}
+
 size_t three_ascii_digits(std::string_view text, size_t start) {
   return isolate(text, start, [](std::string_view t, size_t at) -> size_t {
     const std::string_view three = t.substr(at, 3);

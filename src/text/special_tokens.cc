@@ -38,20 +38,21 @@ constexpr std::string_view kEndings[] = {
 
 }  // namespace
 
-std::vector<SpecialMatcher::Entry> special_entries(const Vocabulary& vocabulary, std::string_view family) {
+std::vector<SpecialMatcher::Entry> added_entries(const Vocabulary& vocabulary, AddedTokens which) {
   std::vector<SpecialMatcher::Entry> entries;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const TokenKind kind = vocabulary.kind(id);
     const std::string_view spelling = vocabulary.spelling(id);
-    const bool is_added = kind == TokenKind::kControl || kind == TokenKind::kUnknown || kind == TokenKind::kUserDefined;
-    if (!is_added || spelling.empty()) continue;
+    const bool is_user_defined = kind == TokenKind::kUserDefined;
+    if (!is_user_defined && kind != TokenKind::kControl && kind != TokenKind::kUnknown) continue;
+    const bool is_plain = is_user_defined && !is_prompt_marker(spelling);
+    if (spelling.empty() || is_plain != (which == AddedTokens::kPlain)) continue;
     if (spelling.size() > kLongestSpelling) {
-      spdlog::warn("tokenizer.ggml.tokens: the added token {} is spelled with {} bytes; it is never found in text", id, spelling.size());
+      spdlog::warn("tokenizer.ggml.tokens: the added token {} is spelled with {} bytes; it is never found in text", id,
+                   spelling.size());
       continue;
     }
-    const bool trusted_only = kind != TokenKind::kUserDefined || is_prompt_marker(spelling);
-    entries.push_back({std::string(spelling), id, trusted_only});
-    (void)family;
+    entries.push_back({std::string(spelling), id, !is_plain});
   }
   return entries;
 }

@@ -24,6 +24,8 @@ class TextEncoder {
 
   // The bytes of every token in running text, by id.
   virtual const StringPool& token_bytes() const = 0;
+  // True when encode() itself finds the plain added tokens, because it looks for them in a rewritten text.
+  virtual bool finds_added_tokens() const { return false; }
   // True when text starts with a space that the family put there, which decode takes away again.
   virtual bool adds_leading_space() const { return false; }
 

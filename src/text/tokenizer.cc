@@ -7,10 +7,12 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
+#include "text/sentencepiece.h"
 #include "text/special_matcher.h"
 #include "text/special_tokens.h"
 #include "text/text_encoder.h"
 #include "text/vocabulary.h"
+#include "text/wordpiece.h"
 
 namespace inferens {
 namespace {
@@ -21,7 +23,25 @@ StatusOr<std::unique_ptr<TextEncoder>> make_encoder(const GgufFile& file, const 
   auto model = file.get_string(kModel);
   if (!model.ok()) return model.status();
   if (*model == "gpt2") return make_bpe_encoder(file, vocabulary);
-  return unsupported(std::string(kModel) + ": '" + std::string(*model) + "' is not offered here; known are: gpt2");
+  if (*model == "llama") return make_sentencepiece_encoder(file, vocabulary, MergeSource::kScores);
+  if (*model == "gemma4") return make_sentencepiece_encoder(file, vocabulary, MergeSource::kMergeList);
+  if (*model == "bert") return make_wordpiece_encoder(file, vocabulary);
+  return unsupported(std::string(kModel) + ": '" + std::string(*model) +
+                     "' is not offered here; known are: gpt2, llama, gemma4, bert");
+}
+
+std::vector<SpecialMatcher::Entry> special_entries(const Vocabulary& vocabulary, const TextEncoder& encoder) {
+  std::vector<SpecialMatcher::Entry> entries = added_entries(vocabulary, AddedTokens::kMarkers);
+  if (!encoder.finds_added_tokens()) {
+    const std::vector<SpecialMatcher::Entry> plain = added_entries(vocabulary, AddedTokens::kPlain);
+    entries.insert(entries.end(), plain.begin(), plain.end());
+  }
+  return entries;
+}
+
+bool is_left_out(const Tokenizer& tokenizer, TokenId id, bool skip_special) {
+  const TokenKind kind = tokenizer.token_kind(id);
+  return skip_special && (kind == TokenKind::kControl || kind == TokenKind::kUnknown);
 }
 
 class ModelTokenizer final : public Tokenizer {
@@ -29,7 +49,7 @@ class ModelTokenizer final : public Tokenizer {
   ModelTokenizer(std::unique_ptr<Vocabulary> vocabulary, std::unique_ptr<TextEncoder> encoder)
       : vocabulary_(std::move(vocabulary)),
         encoder_(std::move(encoder)),
-        matcher_(special_entries(*vocabulary_, encoder_->family())),
+        matcher_(special_entries(*vocabulary_, *encoder_)),
         ends_generation_(end_of_generation_tokens(*vocabulary_)) {
     const TextEncoder::Additions defaults = encoder_->default_additions();
     const std::optional<TokenId> opening = vocabulary_->bos ? vocabulary_->bos : vocabulary_->cls;
@@ -68,7 +88,14 @@ class ModelTokenizer final : public Tokenizer {
 
   std::string decode(std::span<const TokenId> ids, bool skip_special) const override {
     std::string text;
-    for (TokenId id : ids) append_token(id, skip_special, text.empty(), text);
+    bool at_start = true;
+    for (TokenId id : ids) {
+      if (is_left_out(*this, id, skip_special)) continue;
+      std::string_view bytes = token_bytes(id);
+      if (at_start && encoder_->adds_leading_space() && bytes.starts_with(' ')) bytes.remove_prefix(1);
+      text += bytes;
+      at_start = false;
+    }
     return text;
   }
 
@@ -105,14 +132,6 @@ class ModelTokenizer final : public Tokenizer {
     return out;
   }
 
-  void append_token(TokenId id, bool skip_special, bool at_start, std::string& text) const {
-    const TokenKind kind = token_kind(id);
-    if (skip_special && (kind == TokenKind::kControl || kind == TokenKind::kUnknown)) return;
-    std::string_view bytes = token_bytes(id);
-    if (at_start && encoder_->adds_leading_space() && bytes.starts_with(' ')) bytes.remove_prefix(1);
-    text += bytes;
-  }
-
   std::unique_ptr<Vocabulary> vocabulary_;
   std::unique_ptr<TextEncoder> encoder_;
   SpecialMatcher matcher_;
@@ -132,17 +151,14 @@ StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::from_gguf(const GgufFile& file) 
 }
 
 std::string Detokenizer::push(TokenId id) {
-  const std::array<TokenId, 1> ids = {id};
-  // decode() undoes a leading space only where nothing stands before, so it is asked for a start only then.
-  std::string bytes;
+  if (is_left_out(tokenizer_, id, skip_special_)) return {};
+  // decode() undoes a family's leading space, which only the first token has.
   if (at_start_) {
-    bytes = tokenizer_.decode(ids, skip_special_);
-  } else if (!skip_special_ || tokenizer_.token_kind(id) != TokenKind::kControl) {
-    bytes = tokenizer_.token_bytes(id);
+    held_ += tokenizer_.decode(std::array{id}, skip_special_);
+  } else {
+    held_ += tokenizer_.token_bytes(id);
   }
-  if (bytes.empty()) return bytes;
   at_start_ = false;
-  held_ += bytes;
   const size_t open = incomplete_utf8_suffix(held_);
   std::string whole = repair_utf8(std::string_view(held_).substr(0, held_.size() - open));
   held_.erase(0, held_.size() - open);
