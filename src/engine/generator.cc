@@ -32,7 +32,7 @@ Status check_stops(const GenerationRequest& request) {
 
 StatusOr<std::unique_ptr<Generator>> Generator::make(Parts parts, const EngineOptions& options) {
   parts.info.vocab_size = parts.model->vocab_size();
-  parts.info.trained_context = parts.model->context_length();
+  if (parts.info.trained_context == 0) parts.info.trained_context = parts.model->context_length();
   parts.info.has_chat_template = parts.chat_template != nullptr;
   StatusOr<std::unique_ptr<Engine>> engine = Engine::make(std::move(parts.model), parts.tokenizer, options);
   if (!engine.ok()) return engine.status();

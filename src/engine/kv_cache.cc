@@ -14,6 +14,12 @@ constexpr int32_t kWindowSlackPages = 3;
 
 int32_t window_pages(int32_t window) { return div_up(window, kPageTokens) + kWindowSlackPages; }
 
+// What a sequence of so many tokens holds at most while it takes small chunks.
+int32_t sequence_pages(const KvGroup& group, int32_t tokens) {
+  const int32_t all = div_up(tokens, kPageTokens);
+  return group.window == 0 ? all : std::min(all, window_pages(group.window));
+}
+
 std::vector<PagePool> make_pools(std::span<const int32_t> pages) {
   std::vector<PagePool> pools;
   for (const int32_t count : pages) pools.emplace_back(count);
@@ -22,41 +28,28 @@ std::vector<PagePool> make_pools(std::span<const int32_t> pages) {
 
 }  // namespace
 
+size_t kv_bytes_for(const std::vector<KvGroup>& groups, int32_t tokens) {
+  size_t bytes = 0;
+  for (const KvGroup& group : groups) bytes += static_cast<size_t>(sequence_pages(group, tokens)) * group.page_bytes;
+  return bytes;
+}
+
 std::vector<int32_t> split_kv_memory(const std::vector<KvGroup>& groups, size_t bytes, int32_t context) {
-  // A typical long sequence: short ones need as many window pages as full ones, the longest hardly any.
-  constexpr int32_t kTypicalTokens = 2048;
-  const auto shares = [&](int32_t tokens) {
-    std::vector<int32_t> pages;
-    for (const KvGroup& group : groups) {
-      const int32_t all = div_up(tokens, kPageTokens);
-      pages.push_back(group.window == 0 ? all : std::min(all, window_pages(group.window)));
-    }
-    return pages;
-  };
-  const auto cost = [&](const std::vector<int32_t>& pages) {
-    double sum = 0;
-    for (size_t g = 0; g < groups.size(); ++g) sum += static_cast<double>(pages[g]) * static_cast<double>(groups[g].page_bytes);
-    return sum;
-  };
-  // First what one sequence of the whole context needs, the rest in typical proportion.
-  std::vector<int32_t> least = shares(context);
-  const auto budget = static_cast<double>(bytes);
-  if (cost(least) > budget) {
-    const double scale = budget / cost(least);
-    for (size_t g = 0; g < groups.size(); ++g) {
-      // Windows are small and useless in part: they keep their size as long as something is left for the others.
-      least[g] = static_cast<int32_t>(static_cast<double>(least[g]) * scale);
-      if (least[g] < 1) return {};
-    }
-    return least;
+  // A usual long sequence: short ones need as many pages of a window as of full attention, the longest hardly any.
+  constexpr int32_t kUsualTokens = 2048;
+  const size_t whole = kv_bytes_for(groups, context);
+  const int32_t usual_tokens = std::min(context, kUsualTokens);
+  const auto usual = static_cast<double>(kv_bytes_for(groups, usual_tokens));
+  // First what one sequence of the whole context needs, the rest in the proportion of usual ones.
+  const double scale = bytes < whole ? static_cast<double>(bytes) / static_cast<double>(whole) : 1;
+  const double more = bytes > whole ? static_cast<double>(bytes - whole) / usual : 0;
+  std::vector<int32_t> pages;
+  for (const KvGroup& group : groups) {
+    const double count = scale * sequence_pages(group, context) + more * sequence_pages(group, usual_tokens);
+    if (count < 1) return {};
+    pages.push_back(static_cast<int32_t>(std::min(count, 1e9)));
   }
-  const std::vector<int32_t> typical = shares(std::min(context, kTypicalTokens));
-  const double more = (budget - cost(least)) / cost(typical);
-  for (size_t g = 0; g < groups.size(); ++g) {
-    const double pages = least[g] + more * typical[g];
-    least[g] = static_cast<int32_t>(std::min(pages, 1e9));
-  }
-  return least;
+  return pages;
 }
 
 KvCache::KvCache(const std::vector<KvGroup>& groups, std::span<const int32_t> pages, std::unique_ptr<KvPool> memory,
@@ -77,11 +70,7 @@ int32_t KvCache::capacity_tokens() const {
   return static_cast<int32_t>(tokens);
 }
 
-int32_t KvCache::pages_for(size_t group, int32_t tokens) const {
-  const int32_t window = groups_[group].window;
-  const int32_t all = div_up(tokens, kPageTokens);
-  return window == 0 ? all : std::min(all, window_pages(window));
-}
+int32_t KvCache::pages_for(size_t group, int32_t tokens) const { return sequence_pages(groups_[group], tokens); }
 
 PageId KvCache::allocate(size_t group) {
   PageId page = pools_[group].allocate();

@@ -28,6 +28,9 @@ struct KvState {
   }
 };
 
+// What one sequence of this many tokens needs in all groups together.
+size_t kv_bytes_for(const std::vector<KvGroup>& groups, int32_t tokens);
+
 // How many pages of every group `bytes` buys, in the proportion that sequences of this context need. Empty when it does not
 // even hold one page each.
 std::vector<int32_t> split_kv_memory(const std::vector<KvGroup>& groups, size_t bytes, int32_t context);
