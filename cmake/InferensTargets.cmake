@@ -1,4 +1,4 @@
-# The two ways things are built here: a layer (static library, one per folder of src/) and a test program (one per folder
+# The ways things are built here: a layer (static library, one per folder of src/) and a test program (one per folder
 # of tests/). Sources are globbed, so that a new file needs no edit of a build file.
 
 add_library(inferens_options INTERFACE)
@@ -53,4 +53,18 @@ function(inferens_test folder)
   target_compile_definitions(test_${folder} PRIVATE
     INFERENS_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/golden" INFERENS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   gtest_discover_tests(test_${folder} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()
+
+# The layers that a source file includes headers of: for programs of one file (fuzzers, micro-benchmarks).
+function(inferens_included_layers source out)
+  set(layers inferens_base)
+  file(STRINGS ${source} includes REGEX "^#include \"[a-z]+/")
+  foreach(include ${includes})
+    string(REGEX REPLACE "^#include \"([a-z]+)/.*" "\\1" layer ${include})
+    if(TARGET inferens_${layer})
+      list(APPEND layers inferens_${layer})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES layers)
+  set(${out} ${layers} PARENT_SCOPE)
 endfunction()
