@@ -35,7 +35,7 @@ struct KernelTable {
   int tile_rows = 1;  // ≤ kMaxTileRows
 
   // Integer products (kernels/inl/matmul.h).
-  void (*quantize_row)(const float* x, int64_t columns, uint8_t* tile, int height, int row) = nullptr;
+  void (*quantize_row)(const float* x, int64_t columns, uint8_t* tile, uint8_t* fine, int height, int row) = nullptr;
   void (*unpack_strip[kIntegerFormats])(const uint8_t* panel, int64_t blocks, int64_t first, inl::Strip& out) = {};
   void (*dot_strip[kIntegerFormats][kMaxTileRows])(const inl::Strip& strip, const uint8_t* tile, int zero_shift, bool first, float* out,
                                                    int64_t out_stride) = {};

@@ -65,6 +65,11 @@ void panels_into(const KernelTable& kernels, const PackedMatrix& w, const Matmul
                  int64_t out_stride, MatmulScratch& scratch) {
   if (is_integer_format(w.format)) {
     integer_panels(kernels, w, in.tiles, panel, count, out, out_stride, scratch);
+    if (in.fine.data == nullptr) return;
+    constexpr int64_t kWidth = kMaxPanelRun * kPanelRows;
+    float* fine = scratch.fine.ensure(static_cast<size_t>(in.rows * kWidth));
+    integer_panels(kernels, w, in.fine, panel, count, fine, kWidth, scratch);
+    for (int64_t r = 0; r < in.rows; ++r) kernels.add_rows(out + r * out_stride, fine + r * kWidth, count * kPanelRows);
   } else {
     for (int p = 0; p < count; ++p) float_panel(kernels, w, in, panel + p, out + p * kPanelRows, out_stride);
   }
@@ -94,10 +99,12 @@ void matmul(const KernelTable& kernels, const Team& team, const PackedMatrix& w,
   matmul_panels(kernels, w, in, first, last, out, out_stride, scratch);
 }
 
-void quantize_rows(const KernelTable& kernels, const float* x, int64_t x_stride, int64_t first, int64_t last, const ActivationTiles& tiles) {
+void quantize_rows(const KernelTable& kernels, const float* x, int64_t x_stride, int64_t first, int64_t last, const ActivationTiles& tiles,
+                   const ActivationTiles& fine) {
   for (int64_t row = first; row < last; ++row) {
     int64_t t = row / tiles.tile_rows;
-    kernels.quantize_row(x + row * x_stride, tiles.columns, tiles.tile(t), tiles.tile_height(t), static_cast<int>(row % tiles.tile_rows));
+    uint8_t* fine_tile = fine.data != nullptr ? fine.tile(t) : nullptr;
+    kernels.quantize_row(x + row * x_stride, tiles.columns, tiles.tile(t), fine_tile, tiles.tile_height(t), static_cast<int>(row % tiles.tile_rows));
   }
 }
 

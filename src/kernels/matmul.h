@@ -16,6 +16,7 @@ struct MatmulInput {
   const float* x = nullptr;  // [rows, columns] f32, row stride x_stride
   int64_t x_stride = 0;
   ActivationTiles tiles;  // the same rows as int8
+  ActivationTiles fine;   // what rounding to tiles lost; its product is added when present (about 15 bits in all)
   int64_t rows = 0;
 };
 
@@ -23,6 +24,7 @@ struct MatmulInput {
 struct MatmulScratch {
   Scratch<uint8_t> bytes;
   Scratch<float> part;  // outputs of a last panel that is not full
+  Scratch<float> fine;  // products of the fine tiles
 };
 
 // out [rows, n] f32 with row stride out_stride ≥ n.
@@ -34,7 +36,8 @@ void matmul_panels(const KernelTable& kernels, const PackedMatrix& w, const Matm
 void matmul(const KernelTable& kernels, const Team& team, const PackedMatrix& w, const MatmulInput& in, float* out, int64_t out_stride,
             MatmulScratch& scratch);
 
-// Quantizes rows [first, last) of x [tiles.rows, tiles.columns] into tiles.
-void quantize_rows(const KernelTable& kernels, const float* x, int64_t x_stride, int64_t first, int64_t last, const ActivationTiles& tiles);
+// Quantizes rows [first, last) of x [tiles.rows, tiles.columns] into tiles, and what that loses into fine if it has memory.
+void quantize_rows(const KernelTable& kernels, const float* x, int64_t x_stride, int64_t first, int64_t last, const ActivationTiles& tiles,
+                   const ActivationTiles& fine);
 
 }  // namespace inferens

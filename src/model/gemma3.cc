@@ -31,6 +31,7 @@ class Gemma3 final : public Transformer {
       loader.matrix(prefix + "attn_q.weight", query_width, c.hidden, l.query);
       loader.matrix(prefix + "attn_k.weight", kv_width, c.hidden, l.key);
       loader.matrix(prefix + "attn_v.weight", kv_width, c.hidden, l.value);
+      l.key.fine = l.value.fine = true;
       loader.vector(prefix + "attn_q_norm.weight", c.head_dim, l.query_norm);
       loader.vector(prefix + "attn_k_norm.weight", c.head_dim, l.key_norm);
       loader.matrix(prefix + "attn_output.weight", c.hidden, query_width, l.output);
@@ -51,7 +52,7 @@ class Gemma3 final : public Transformer {
     for (int32_t i = 0; i < config_.layers; ++i) {
       const Gemma3Layer& l = layers_[static_cast<size_t>(i)];
       // x += post_norm(attention(norm(x)))
-      step.rms_norm(s.x, l.attention_norm, s.normed);
+      step.rms_norm(s.x, l.attention_norm, s.normed, true);
       step.products(s.normed, {{l.query, s.q}, {l.key, s.k}, {l.value, s.v}});
       step.rms_norm_heads(s.q, config_.heads, l.query_norm);
       step.rms_norm_heads(s.k, config_.kv_heads, l.key_norm);

@@ -30,6 +30,7 @@ class Llama final : public Transformer {
       loader.matrix(prefix + "attn_q.weight", query_width, c.hidden, l.query);
       loader.matrix(prefix + "attn_k.weight", kv_width, c.hidden, l.key);
       loader.matrix(prefix + "attn_v.weight", kv_width, c.hidden, l.value);
+      l.key.fine = l.value.fine = true;
       loader.optional_vector(prefix + "attn_q.bias", query_width, l.query.bias);
       loader.optional_vector(prefix + "attn_k.bias", kv_width, l.key.bias);
       loader.optional_vector(prefix + "attn_v.bias", kv_width, l.value.bias);
@@ -48,7 +49,7 @@ class Llama final : public Transformer {
     for (int32_t i = 0; i < config_.layers; ++i) {
       const LlamaLayer& l = layers_[static_cast<size_t>(i)];
       // x += attention(norm(x))
-      step.rms_norm(s.x, l.attention_norm, s.normed);
+      step.rms_norm(s.x, l.attention_norm, s.normed, true);
       step.products(s.normed, {{l.query, s.q}, {l.key, s.k}, {l.value, s.v}});
       step.rope_and_store(i, 0, query_scale);
       step.attend(i);

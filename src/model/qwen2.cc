@@ -29,6 +29,7 @@ class Qwen2 final : public Transformer {
       loader.matrix(prefix + "attn_q.weight", query_width, c.hidden, l.query);
       loader.matrix(prefix + "attn_k.weight", kv_width, c.hidden, l.key);
       loader.matrix(prefix + "attn_v.weight", kv_width, c.hidden, l.value);
+      l.key.fine = l.value.fine = true;
       loader.vector(prefix + "attn_q.bias", query_width, l.query.bias);
       loader.vector(prefix + "attn_k.bias", kv_width, l.key.bias);
       loader.vector(prefix + "attn_v.bias", kv_width, l.value.bias);
@@ -47,7 +48,7 @@ class Qwen2 final : public Transformer {
     for (int32_t i = 0; i < config_.layers; ++i) {
       const Qwen2Layer& l = layers_[static_cast<size_t>(i)];
       // x += attention(norm(x))
-      step.rms_norm(s.x, l.attention_norm, s.normed);
+      step.rms_norm(s.x, l.attention_norm, s.normed, true);
       step.products(s.normed, {{l.query, s.q}, {l.key, s.k}, {l.value, s.v}});
       step.rope_and_store(i, 0, query_scale);
       step.attend(i);

@@ -9,13 +9,16 @@
 
 namespace inferens {
 
-void Activations::resize(int64_t new_rows, int64_t new_columns, int tile_rows) {
+void Activations::resize(int64_t new_rows, int64_t new_columns, int tile_rows, bool with_fine) {
   rows = new_rows;
   columns = new_columns;
   stride = round_up<int64_t>(columns, kPanelRows);
   x = memory.ensure(static_cast<size_t>(rows * stride));
   tiles = {nullptr, rows, columns, tile_rows};
-  if (columns % kBlockColumns == 0) tiles.data = tile_memory.ensure(ActivationTiles::bytes(rows, columns));
+  fine = tiles;
+  if (columns % kBlockColumns != 0) return;
+  tiles.data = tile_memory.ensure(ActivationTiles::bytes(rows, columns));
+  if (with_fine) fine.data = fine_memory.ensure(ActivationTiles::bytes(rows, columns));
 }
 
 void StepState::prepare(std::span<const TokenSpan> new_spans, PagedKv& new_kv, const std::vector<KvGroup>& groups, int workers) {
@@ -53,7 +56,7 @@ void StepState::prepare(std::span<const TokenSpan> new_spans, PagedKv& new_kv, c
 
   int tile = kernels.tile_rows;
   x.resize(tokens, config.hidden, tile);
-  normed.resize(tokens, config.hidden, tile);
+  normed.resize(tokens, config.hidden, tile, true);
   projected.resize(tokens, config.hidden, tile);
   q.resize(tokens, int64_t{config.heads} * config.head_dim, tile);
   k.resize(tokens, int64_t{config.kv_heads} * config.head_dim, tile);
@@ -103,16 +106,16 @@ void Step::rope_angles(int kind, const RopeFrequencies& f) {
   // No barrier: the products before rope_and_store end with one.
 }
 
-void Step::quantize_share(Activations& a, Sections rows) {
-  if (a.tiles.data != nullptr) quantize_rows(s_.kernels, a.x, a.stride, rows.first, rows.second, a.tiles);
+void Step::quantize_share(Activations& a, Sections rows, bool fine) {
+  if (a.tiles.data != nullptr) quantize_rows(s_.kernels, a.x, a.stride, rows.first, rows.second, a.tiles, fine ? a.fine : ActivationTiles{});
 }
 
-void Step::rms_norm(const Activations& x, const Vector& weight, Activations& out) {
+void Step::rms_norm(const Activations& x, const Vector& weight, Activations& out, bool fine) {
   auto rows = team_.share(x.rows);
   for (int64_t r = rows.first; r < rows.second; ++r) {
     s_.kernels.rms_norm(x.row(r), weight.data(), x.columns, s_.config.norm_epsilon, out.row(r));
   }
-  quantize_share(out, rows);
+  quantize_share(out, rows, fine);
   team_.barrier();
 }
 
@@ -146,7 +149,7 @@ static std::pair<int64_t, int64_t> columns_of(const PackedMatrix& w, std::pair<i
 void Step::products(const Activations& in, std::initializer_list<Product> products) {
   for (const Product& p : products) {
     auto panels = team_.share(p.linear.w.panels());
-    matmul_panels(s_.kernels, p.linear.w, in.as_input(), panels.first, panels.second, p.out.x, p.out.stride, matmul_scratch_);
+    matmul_panels(s_.kernels, p.linear.w, in.as_input(p.linear.fine), panels.first, panels.second, p.out.x, p.out.stride, matmul_scratch_);
     add_bias(p.linear, p.out, columns_of(p.linear.w, panels));
   }
   team_.barrier();

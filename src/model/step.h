@@ -30,9 +30,11 @@ struct Activations {
   int64_t columns = 0;
   int64_t stride = 0;
   ActivationTiles tiles;
-  void resize(int64_t new_rows, int64_t new_columns, int tile_rows);
+  Scratch<uint8_t> fine_memory;
+  ActivationTiles fine;  // only where a product asks for it
+  void resize(int64_t new_rows, int64_t new_columns, int tile_rows, bool with_fine = false);
   float* row(int64_t r) const { return x + r * stride; }
-  MatmulInput as_input() const { return {x, stride, tiles, rows}; }
+  MatmulInput as_input(bool want_fine = false) const { return {x, stride, tiles, want_fine ? fine : ActivationTiles{}, rows}; }
 };
 
 enum class Gate { kSilu, kGelu };
@@ -86,8 +88,8 @@ class Step {
   // Cosines and sines of all tokens, kind 0 (full attention) or 1 (sliding window).
   void rope_angles(int kind, const RopeFrequencies& f);
 
-  // out = norm(x) * weight, ready for products.
-  void rms_norm(const Activations& x, const Vector& weight, Activations& out);
+  // out = norm(x) * weight, ready for products, of fine ones too if `fine`.
+  void rms_norm(const Activations& x, const Vector& weight, Activations& out, bool fine = false);
   // The same head by head, in place.
   void rms_norm_heads(Activations& heads, int32_t count, const Vector& weight);
   // Makes x ready for products (after others wrote it).
@@ -117,7 +119,7 @@ class Step {
 
  private:
   using Sections = std::pair<int64_t, int64_t>;
-  void quantize_share(Activations& a, Sections rows);
+  void quantize_share(Activations& a, Sections rows, bool fine = false);
   void add_bias(const Linear& linear, Activations& out, Sections columns);
   void attend_task(int32_t layer, const StepState::AttentionTask& task, int32_t kv_head, int64_t split_begin, int64_t split_end,
                    float* partials);

@@ -71,15 +71,17 @@ struct RandomTensor {
 
 
 // All kernels, for `rows` rows of x, with panels computed one by one.
-std::vector<float> product(const KernelTable& kernels, const PackedMatrix& w, const std::vector<float>& x, int64_t rows) {
+std::vector<float> product(const KernelTable& kernels, const PackedMatrix& w, const std::vector<float>& x, int64_t rows, bool fine = false) {
   MatmulInput in;
   in.x = x.data();
   in.x_stride = w.columns;
   in.rows = rows;
   Scratch<uint8_t> memory;
-  in.tiles = {nullptr, rows, w.columns, kernels.tile_rows};
+  in.tiles = in.fine = {nullptr, rows, w.columns, kernels.tile_rows};
   in.tiles.data = memory.ensure(ActivationTiles::bytes(rows, w.columns));
-  if (is_integer_format(w.format)) quantize_rows(kernels, x.data(), w.columns, 0, rows, in.tiles);
+  Scratch<uint8_t> fine_memory;
+  if (fine) in.fine.data = fine_memory.ensure(ActivationTiles::bytes(rows, w.columns));
+  if (is_integer_format(w.format)) quantize_rows(kernels, x.data(), w.columns, 0, rows, in.tiles, in.fine);
   int64_t stride = w.panels() * kPanelRows;
   Scratch<float> out;
   out.ensure(static_cast<size_t>(rows * stride));
@@ -182,6 +184,35 @@ TEST_P(MatmulOnEveryIsa, EveryInstructionSetGivesTheBitsOfThePlainOne) {
       auto fast = product(kernels(), w, x, rows);
       ASSERT_EQ(std::memcmp(plain.data(), fast.data(), plain.size() * 4), 0) << tensor_type_name(type) << ", " << rows << " rows";
     }
+  }
+}
+
+TEST_P(MatmulOnEveryIsa, FineActivationsBringTheProductNearTheExactOne) {
+  constexpr int64_t kRows = 19, kColumns = 512, kOutputs = 32;
+  for (TensorType type : {TensorType::kQ4_1, TensorType::kQ5_0, TensorType::kQ6_K}) {
+    RandomTensor t(type, kOutputs, kColumns, 8);
+    PackedMatrix w{packed_format_for(type, kColumns, false), kOutputs, kColumns, nullptr};
+    Scratch<std::byte> memory;
+    w.data = memory.ensure(static_cast<size_t>(w.bytes()));
+    ASSERT_TRUE(pack_rows(t.info, w.format, 0, kOutputs, memory.data()).ok());
+    RandomSequence random(9);
+    std::vector<float> x(kRows * kColumns);
+    for (auto& v : x) v = static_cast<float>(random.normal());
+    double coarse = 0, fine = 0;
+    for (bool with_fine : {false, true}) {
+      std::vector<float> got = product(kernels(), w, x, kRows, with_fine);
+      for (int64_t r = 0; r < kRows; ++r) {
+        for (int64_t o = 0; o < kOutputs; ++o) {
+          double sum = 0;
+          for (int64_t k = 0; k < kColumns; ++k) {
+            sum += static_cast<double>(x[static_cast<size_t>(r * kColumns + k)]) * t.values[static_cast<size_t>(o * kColumns + k)];
+          }
+          (with_fine ? fine : coarse) += std::pow(sum - got[static_cast<size_t>(r * kOutputs + o)], 2);
+        }
+      }
+    }
+    // The second part divides the rounding step by 254.
+    EXPECT_LT(fine, coarse / (100 * 100)) << tensor_type_name(type);
   }
 }
 

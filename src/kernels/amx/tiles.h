@@ -9,6 +9,7 @@
 #include "kernels/activation_tiles.h"
 #include "kernels/avx512/simd.h"
 #include "kernels/inl/matmul.h"
+#include "kernels/kernel_table.h"
 
 namespace inferens::amx {
 
