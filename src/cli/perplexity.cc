@@ -118,7 +118,7 @@ Status perplexity(const Flags& flags) {
   if (!load.ok()) return load.status();
   auto model = load_model(file, {.threads = load->threads, .kv_type = load->kv_type, .context = load->context, .float_path = load->float_path});
   if (!model.ok()) return model.status().with_context("'" + argument->path + "'");
-  std::vector<TokenId> tokens = (*tokenizer)->encode(*text, {.add_special = false, .parse_special = false});
+  std::vector<TokenId> tokens = (*tokenizer)->encode(*text, {.add_special = true, .parse_special = false});
   if (flags.max_tokens) tokens.resize(std::min(tokens.size(), static_cast<size_t>(*flags.max_tokens)));
   Meter meter;
   options->progress = [&](int64_t done, int64_t total) { meter.show(done, total); };
