@@ -11,6 +11,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(inferens_options INTERFACE -Wshadow=local)  # clang has no such kind
   # GCC 12 reports false positives of these deep inside the standard library when it inlines at -O2 and above.
   target_compile_options(inferens_options INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict -Wno-stringop-overread -Wno-dangling-pointer)
+else()
+  # libstdc++ 12 calls its own deprecated get_temporary_buffer in stable_sort; clang reports it at our call.
+  target_compile_options(inferens_options INTERFACE -Wno-deprecated-declarations)
 endif()
 target_link_libraries(inferens_options INTERFACE Threads::Threads)
 if(INFERENS_SANITIZE)
