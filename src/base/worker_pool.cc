@@ -87,10 +87,8 @@ WorkerPool::WorkerPool(int threads) {
   size_ = std::clamp(threads > 0 ? threads : usable_cpus(), 1, 1024);
   bool crowded = size_ > static_cast<int>(cpus.size()) || cpu_quota_is_below_affinity();
   spin_rounds_ = crowded ? 0 : kSpinRounds;
-  for (int w = 1; w < size_; ++w) {
-    threads_.emplace_back([this, w] { worker_loop(w); });
-    // Threads are not pinned when they must share CPUs with others of ours; otherwise one CPU each keeps caches warm.
-  }
+  // Workers are not pinned: other programs run beside us, and a pinned worker cannot leave a CPU that one of them took.
+  for (int w = 1; w < size_; ++w) threads_.emplace_back([this, w] { worker_loop(w); });
 }
 
 WorkerPool::~WorkerPool() {
