@@ -35,7 +35,7 @@ struct ActivationTiles {
   uint8_t* tile(int64_t t) const { return data + t * blocks() * TileRecord::bytes(tile_rows); }
   static size_t bytes(int64_t rows, int64_t columns) {
     // An AMX tile always reads 16 rows; what it reads past the last record is not used, and must be there.
-    return static_cast<size_t>(rows * (columns / kBlockColumns) * TileRecord::bytes(1)) + 16 * kBlockColumns;
+    return static_cast<size_t>(rows * (columns / kBlockColumns) * TileRecord::bytes(1)) + 16 * kBlockColumns + 4 * 64;
   }
 };
 

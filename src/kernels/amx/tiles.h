@@ -73,56 +73,52 @@ inline void dot_groups(const uint8_t* records, int64_t record_bytes, const uint8
 #undef INFERENS_AMX_DOT
 }
 
+// Adds the scaled dots of one group to the sums of 16 rows. A tile lower than 16 rows has something else behind its last
+// row; what becomes of it lands in sums that nobody reads.
+template <WeightFormat kFormat>
+inline __attribute__((always_inline)) void add_group(const inl::Strip& strip, const uint8_t* record, int height, int group, const int32_t* dots,
+                                                     __m512 (&sum)[16]) {
+  constexpr FormatTraits t = format_traits(kFormat);
+  const __m512 scale = _mm512_load_ps(strip.scales + group * 16);
+  const uint8_t* scales = record + TileRecord::scale(height);
+  const uint8_t* neg_sums = record + TileRecord::neg_sum(height);
+  const uint8_t* neg_counts = record + TileRecord::neg_count(height, 1 + group % 2);
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) {
+    __m512 a = _mm512_set1_ps(inl::float_at(scales + 4 * r));
+    __m512 dot = _mm512_cvtepi32_ps(_mm512_load_si512(dots + r * 16));
+    sum[r] = _mm512_fmadd_ps(dot, _mm512_mul_ps(scale, a), sum[r]);
+    if constexpr (t.has_min()) {
+      __m512 neg_sum = _mm512_set1_ps(inl::float_at(neg_sums + 4 * r));
+      if constexpr (t.half_groups()) neg_sum = _mm512_mul_ps(a, _mm512_cvtepi32_ps(_mm512_set1_epi32(inl::int_at(neg_counts + 4 * r))));
+      sum[r] = _mm512_fmadd_ps(_mm512_load_ps(strip.mins + group * 16), neg_sum, sum[r]);
+    }
+  }
+}
+
 // Blocks [0, strip.blocks) of one tile of `height` rows into its outputs.
 template <WeightFormat kFormat>
 void strip_tile(const inl::Strip& strip, const uint8_t* records, int height, bool first, float* out, int64_t out_stride) {
   constexpr FormatTraits t = format_traits(kFormat);
   constexpr int kGroups = t.half_groups() ? 2 : 1;
-  alignas(64) float acc[16 * 16];
   alignas(64) int32_t dots[2][kDotsAtOnce * 256];
   int64_t record_bytes = TileRecord::bytes(height);
-  for (int r = 0; r < height; ++r) _mm512_store_ps(acc + 16 * r, first ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * out_stride));
+  __m512 sum[16];
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) sum[r] = first || r >= height ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * out_stride);
   int groups = strip.blocks * kGroups;
   for (int g0 = 0, turn = 0; g0 < groups; g0 += kDotsAtOnce, turn ^= 1) {
     int count = groups - g0 < kDotsAtOnce ? groups - g0 : kDotsAtOnce;
     int32_t* c = dots[turn];
     dot_groups<(t.zero_shift >= 0), kGroups>(records, record_bytes, strip.quads, g0, count, c);
-    auto scale_rows = [&]<int kCount>() {
-      __m512 scale[kCount], min[kCount];
-      const uint8_t* record[kCount];
-#pragma GCC unroll 4
-      for (int g = 0; g < kCount; ++g) {
-        scale[g] = _mm512_load_ps(strip.scales + (g0 + g) * 16);
-        if constexpr (t.has_min()) min[g] = _mm512_load_ps(strip.mins + (g0 + g) * 16);
-        record[g] = records + (g0 + g) / kGroups * record_bytes;
-      }
-      for (int r = 0; r < height; ++r) {
-        __m512 sum = _mm512_load_ps(acc + 16 * r);
-#pragma GCC unroll 4
-        for (int g = 0; g < kCount; ++g) {
-          __m512 a = _mm512_set1_ps(inl::float_at(record[g] + TileRecord::scale(height) + 4 * r));
-          __m512 dot = _mm512_cvtepi32_ps(_mm512_load_si512(c + g * 256 + r * 16));
-          sum = _mm512_fmadd_ps(dot, _mm512_mul_ps(scale[g], a), sum);
-          if constexpr (t.has_min()) {
-            __m512 neg_sum = _mm512_set1_ps(inl::float_at(record[g] + TileRecord::neg_sum(height) + 4 * r));
-            if constexpr (t.half_groups()) {
-              int32_t n = inl::int_at(record[g] + TileRecord::neg_count(height, 1 + (g0 + g) % 2) + 4 * r);
-              neg_sum = _mm512_mul_ps(a, _mm512_cvtepi32_ps(_mm512_set1_epi32(n)));
-            }
-            sum = _mm512_fmadd_ps(min[g], neg_sum, sum);
-          }
-        }
-        _mm512_store_ps(acc + 16 * r, sum);
-      }
-    };
-    switch (count) {
-      case 4: scale_rows.template operator()<4>(); break;
-      case 3: scale_rows.template operator()<3>(); break;
-      case 2: scale_rows.template operator()<2>(); break;
-      default: scale_rows.template operator()<1>(); break;
+    for (int g = 0; g < count; ++g) {
+      add_group<kFormat>(strip, records + (g0 + g) / kGroups * record_bytes, height, g0 + g, c + g * 256, sum);
     }
   }
-  for (int r = 0; r < height; ++r) _mm512_storeu_ps(out + r * out_stride, _mm512_load_ps(acc + 16 * r));
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) {
+    if (r < height) _mm512_storeu_ps(out + r * out_stride, sum[r]);
+  }
 }
 
 // With a zero point the bytes become signed, so that the dots need no correction.
