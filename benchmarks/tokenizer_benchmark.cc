@@ -1,5 +1,5 @@
-// Bytes per second of a tokenizer on one core: benchmark_tokenizer MODEL.gguf TEXT_FILE…, each text some hundred kilobytes,
-// and beside them long runs of one character, which must stay near the same speed.
+// Bytes per second of a tokenizer on one core: benchmark_tokenizer MODEL.gguf TEXT_FILE…, each text some hundred
+// kilobytes, and beside them long runs of one character, which must stay near the same speed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -62,9 +62,11 @@ int run(int argc, char** argv) {
     texts.emplace_back("100kB of one character", std::move(text));
   }
   for (const auto& [name, text] : texts) {
-    benchmark::RegisterBenchmark(("encode/" + name).c_str(), [&](benchmark::State& s) { encode(s, **tokenizer, text); });
+    benchmark::RegisterBenchmark(("encode/" + name).c_str(),
+                                 [&](benchmark::State& s) { encode(s, **tokenizer, text); });
   }
-  benchmark::RegisterBenchmark("detokenize", [&](benchmark::State& s) { decode(s, **tokenizer, texts.front().second); });
+  benchmark::RegisterBenchmark("detokenize",
+                               [&](benchmark::State& s) { decode(s, **tokenizer, texts.front().second); });
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }
@@ -72,4 +74,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace inferens
 
-int main(int argc, char** argv) { return inferens::run(argc, argv); }
+int main(int argc, char** argv) {
+  return inferens::run(argc, argv);
+}

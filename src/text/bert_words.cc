@@ -18,7 +18,8 @@ bool is_dropped(char32_t c) {
   return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_CO;
 }
 
-// The blocks that the original BERT code names. The third from last starts where the reference starts it, not at U+2B820.
+// The blocks that the original BERT code names. The third from last starts where the reference starts it, not at
+// U+2B820.
 bool is_ideograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||

@@ -12,8 +12,8 @@ struct BertRules {
   bool strip_accents = true;
 };
 
-// Words without white space; a punctuation mark or a CJK ideograph is a word of its own. Bytes that are not UTF-8 count as
-// U+FFFD, which is dropped, as the reference does.
+// Words without white space; a punctuation mark or a CJK ideograph is a word of its own. Bytes that are not UTF-8 count
+// as U+FFFD, which is dropped, as the reference does.
 std::vector<std::string> bert_words(std::string_view text, BertRules rules);
 
 }  // namespace inferens

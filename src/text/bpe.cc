@@ -53,7 +53,7 @@ class BpeEncoder final : public TextEncoder {
     if (missing > 0) spdlog::info("tokenizer: {} byte values have no token; text that holds them loses them", missing);
   }
 
-  void encode(std::string_view text, TextPosition, std::vector<TokenId>& out) const override {
+  void encode(std::string_view text, std::vector<TokenId>& out) const override {
     std::string composed;
     if (pretokenizer_.rules().nfc && !is_surely_nfc(text)) {
       composed = to_nfc(text);
@@ -113,7 +113,8 @@ class BpeEncoder final : public TextEncoder {
 StatusOr<std::unique_ptr<TextEncoder>> make_bpe_encoder(const GgufFile& file, const Vocabulary& vocabulary) {
   std::string name = "default";
   if (file.find(kPre) == nullptr) {
-    spdlog::warn("{}: missing, so words are cut by the rules named '{}'; a newer conversion of the model would say", kPre, name);
+    spdlog::warn("{}: missing, so words are cut by the rules named '{}'; a newer conversion of the model would say",
+                 kPre, name);
   } else {
     auto given = file.get_string(kPre);
     if (!given.ok()) return given.status();

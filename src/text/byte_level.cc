@@ -31,7 +31,6 @@ constexpr std::array<int16_t, 256 + kOthers> make_bytes() {
   return bytes;
 }
 
-constexpr auto kCodePoints = make_code_points();
 constexpr auto kBytes = make_bytes();
 
 }  // namespace
@@ -48,13 +47,6 @@ bool append_byte_level(std::string_view spelling, std::string& out) {
     i += c.length;
   }
   return true;
-}
-
-std::string to_byte_level(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size() * 2);
-  for (char byte : bytes) append_utf8(kCodePoints[static_cast<uint8_t>(byte)], out);
-  return out;
 }
 
 }  // namespace inferens

@@ -1,7 +1,6 @@
 // The alphabet of byte-level BPE: GPT-2 spells each byte as one printable character, so that vocabularies are text.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,8 +9,5 @@ namespace inferens {
 // The bytes that a spelling stands for, appended to `out`; false, and `out` as it was, when a character is not in the
 // alphabet.
 bool append_byte_level(std::string_view spelling, std::string& out);
-
-// The spelling of bytes.
-std::string to_byte_level(std::string_view bytes);
 
 }  // namespace inferens

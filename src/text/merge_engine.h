@@ -1,5 +1,5 @@
-// Byte-pair merging itself: replaces the neighbours of best rank by their merged token until none is left, leftmost first
-// among equals. Words are short, so a plain scan serves them; a long run goes through a heap in n log n time.
+// Byte-pair merging itself: replaces the neighbours of best rank by their merged token until none is left, leftmost
+// first among equals. Words are short, so a plain scan serves them; a long run goes through a heap in n log n time.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,9 @@ class MergeTable {
     return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
   }
   // Fibonacci hashing: the high bits of a product with 2^64 / golden ratio.
-  size_t slot_of(uint64_t key) const { return static_cast<size_t>(((key ^ key >> 29) * 0x9E3779B97F4A7C15u) >> shift_); }
+  size_t slot_of(uint64_t key) const {
+    return static_cast<size_t>(((key ^ key >> 29) * 0x9E3779B97F4A7C15u) >> shift_);
+  }
   void grow();
 
   std::vector<Slot> slots_;
@@ -65,7 +67,7 @@ class MergeEngine {
   void push(uint32_t position);
 
   const MergeTable& table_;
-  std::vector<Merge> pairs_;  // [i]: the merge of symbol i with the one after it
+  std::vector<Merge> pairs_;    // [i]: the merge of symbol i with the one after it
   std::vector<uint64_t> heap_;  // rank << 32 | position, smallest first; entries go stale and are then skipped
   std::vector<uint32_t> next_, previous_;
 };

@@ -33,7 +33,8 @@ StatusOr<MergeTable> read_merge_list(const GgufFile& file, const Vocabulary& voc
     const std::string_view merge = (*merges)[rank];
     const size_t space = merge.find(' ', 1);  // a token may itself start with a space
     if (space == std::string_view::npos) {
-      return data_loss(std::string(kMerges) + ": entry " + std::to_string(rank) + " is not two tokens with a space between");
+      return data_loss(std::string(kMerges) + ": entry " + std::to_string(rank) +
+                       " is not two tokens with a space between");
     }
     const auto left = find_plain(vocabulary, merge.substr(0, space));
     const auto right = find_plain(vocabulary, merge.substr(space + 1));
@@ -46,7 +47,8 @@ StatusOr<MergeTable> read_merge_list(const GgufFile& file, const Vocabulary& voc
     }
   }
   if (unusable > 0) {
-    spdlog::warn("{}: {} of {} entries name tokens that are not in the vocabulary; left out", kMerges, unusable, merges->size());
+    spdlog::warn("{}: {} of {} entries name tokens that are not in the vocabulary; left out", kMerges, unusable,
+                 merges->size());
   }
   return table;
 }

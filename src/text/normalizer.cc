@@ -52,8 +52,12 @@ bool is_surely_nfc(std::string_view text) {
   return true;
 }
 
-std::string to_nfc(std::string_view text) { return normalize(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE); }
+std::string to_nfc(std::string_view text) {
+  return normalize(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+}
 
-std::string to_nfd(std::string_view text) { return normalize(text, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE); }
+std::string to_nfd(std::string_view text) {
+  return normalize(text, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+}
 
 }  // namespace inferens

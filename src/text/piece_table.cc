@@ -103,7 +103,8 @@ void PieceTable::append_unknown(std::string_view bytes, std::vector<TokenId>& ou
 StatusOr<MergeTable> PieceTable::merges_by_score() const {
   const std::vector<float>& scores = vocabulary_.scores();
   if (scores.empty()) {
-    return not_found("tokenizer.ggml.scores: missing, and a SentencePiece tokenizer merges by them; convert the model again");
+    return not_found(
+        "tokenizer.ggml.scores: missing, and a SentencePiece tokenizer merges by them; convert the model again");
   }
   std::vector<float> ranked = scores;
   std::sort(ranked.begin(), ranked.end(), std::greater<>());
@@ -119,7 +120,8 @@ StatusOr<MergeTable> PieceTable::merges_by_score() const {
     const auto part = [&](std::string_view text) {
       return decode_utf8(text, 0).length == text.size() ? symbol_of(text) : find(text);
     };
-    for (size_t cut = decode_utf8(spelling, 0).length; cut < spelling.size(); cut += decode_utf8(spelling, cut).length) {
+    for (size_t cut = decode_utf8(spelling, 0).length; cut < spelling.size();
+         cut += decode_utf8(spelling, cut).length) {
       const int32_t left = part(spelling.substr(0, cut));
       if (left == StringIndex::kNone) continue;
       const int32_t right = part(spelling.substr(cut));

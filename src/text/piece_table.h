@@ -31,10 +31,12 @@ class PieceTable {
   // vocabulary.size() up; or StringIndex::kNone.
   int32_t symbol_of(std::string_view character) const;
   // The character behind an id from vocabulary.size() up.
-  std::string_view character_of(int32_t symbol) const { return extra_[static_cast<size_t>(symbol - vocabulary_.size())]; }
+  std::string_view character_of(int32_t symbol) const {
+    return extra_[static_cast<size_t>(symbol - vocabulary_.size())];
+  }
 
-  // Appends what stands for bytes that no piece spells: their byte tokens, else one unknown token (not two in a row), else
-  // nothing.
+  // Appends what stands for bytes that no piece spells: their byte tokens, else one unknown token (not two in a row),
+  // else nothing.
   void append_unknown(std::string_view bytes, std::vector<TokenId>& out) const;
 
   // True when no piece has this character right before a space mark, so that words can be merged apart.

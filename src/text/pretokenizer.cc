@@ -114,10 +114,12 @@ constexpr NamedRules kKnown[] = {
 }  // namespace
 
 StatusOr<Pretokenizer> Pretokenizer::from_name(std::string_view name) {
-  const auto* known = std::find_if(std::begin(kKnown), std::end(kKnown), [&](const NamedRules& k) { return k.name == name; });
+  const auto* known =
+      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const NamedRules& k) { return k.name == name; });
   if (known != std::end(kKnown)) return Pretokenizer(known->rules);
-  return unsupported("tokenizer.ggml.pre: the pre-tokenizer '" + std::string(name) +
-                     "' is not known here, and any other would split words in wrong places; known are: " + known_names());
+  return unsupported(
+      "tokenizer.ggml.pre: the pre-tokenizer '" + std::string(name) +
+      "' is not known here, and any other would split words in wrong places; known are: " + known_names());
 }
 
 std::string Pretokenizer::known_names() {

@@ -1,5 +1,5 @@
-// Cuts text into the words that byte-level BPE merges inside of, as the published pattern of a model family says. Scanners
-// are written by hand and take linear time; no regular expression engine ever meets the input.
+// Cuts text into the words that byte-level BPE merges inside of, as the published pattern of a model family says.
+// Scanners are written by hand and take linear time; no regular expression engine ever meets the input.
 #pragma once
 
 #include <span>

@@ -31,7 +31,8 @@ size_t cl100k(std::string_view text, size_t start) {
   if (!first.is(kNewline) && scan_char(text, start + first.length).is(kRules.letters)) {
     return end_of_run(text, start + first.length, kRules.letters);
   }
-  if (size_t end = end_of_spaced_others(text, start, kSpace | kNumber | kRules.letters, kRules.after_punctuation)) return end;
+  if (size_t end = end_of_spaced_others(text, start, kSpace | kNumber | kRules.letters, kRules.after_punctuation))
+    return end;
   return end_of_whitespace(text, start, NewlinesFirst::kYes);
 }
 
@@ -40,8 +41,8 @@ struct O200kRules {
   int most_numbers = 3;
 };
 
-// [upper]*[lower]+ from `start`, where marks and caseless letters are both: the greedy upper part gives back as little as
-// lets one lower character follow. 0: no match.
+// [upper]*[lower]+ from `start`, where marks and caseless letters are both: the greedy upper part gives back as little
+// as lets one lower character follow. 0: no match.
 size_t end_of_lower_word(std::string_view text, size_t start) {
   size_t last_lower = 0;
   bool found = false;
@@ -75,7 +76,8 @@ size_t o200k_like(std::string_view text, size_t start) {
     if (end == 0) continue;
     return end + (kRules.contractions ? contraction_length(text, end, IgnoreCase::kYes) : 0);
   }
-  if (size_t end = end_of_spaced_others(text, start, kSpace | kNumber | kLetter, Trailing::kNewlinesAndSlashes)) return end;
+  if (size_t end = end_of_spaced_others(text, start, kSpace | kNumber | kLetter, Trailing::kNewlinesAndSlashes))
+    return end;
   return end_of_whitespace(text, start, NewlinesFirst::kYes);
 }
 
@@ -95,18 +97,28 @@ size_t gpt2(std::string_view text, size_t start) {
   return end_of_whitespace(text, start, NewlinesFirst::kNo);
 }
 
-size_t llama3(std::string_view text, size_t start) { return cl100k<Cl100kRules{.most_numbers = 3}>(text, start); }
-size_t qwen2(std::string_view text, size_t start) { return cl100k<Cl100kRules{}>(text, start); }
+size_t llama3(std::string_view text, size_t start) {
+  return cl100k<Cl100kRules{.most_numbers = 3}>(text, start);
+}
+size_t qwen2(std::string_view text, size_t start) {
+  return cl100k<Cl100kRules{}>(text, start);
+}
 size_t qwen35(std::string_view text, size_t start) {
   return cl100k<Cl100kRules{.letters = kLetter | kMark}>(text, start);
 }
-size_t minicpm5(std::string_view text, size_t start) { return cl100k<Cl100kRules{.most_numbers = kNoLimit}>(text, start); }
+size_t minicpm5(std::string_view text, size_t start) {
+  return cl100k<Cl100kRules{.most_numbers = kNoLimit}>(text, start);
+}
 size_t seed_coder(std::string_view text, size_t start) {
   return cl100k<Cl100kRules{.after_punctuation = Trailing::kNothing}>(text, start);
 }
-size_t ufakzeka(std::string_view text, size_t start) { return cl100k<Cl100kRules{.contractions = false}>(text, start); }
+size_t ufakzeka(std::string_view text, size_t start) {
+  return cl100k<Cl100kRules{.contractions = false}>(text, start);
+}
 
-size_t o200k(std::string_view text, size_t start) { return o200k_like<O200kRules{}>(text, start); }
+size_t o200k(std::string_view text, size_t start) {
+  return o200k_like<O200kRules{}>(text, start);
+}
 size_t tekken(std::string_view text, size_t start) {
   return o200k_like<O200kRules{.contractions = false, .most_numbers = 1}>(text, start);
 }

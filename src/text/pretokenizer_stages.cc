@@ -18,12 +18,13 @@ struct Range {
 
 template <size_t kCount>
 bool in_ranges(char32_t c, const std::array<Range, kCount>& sorted) {
-  const auto after = std::upper_bound(sorted.begin(), sorted.end(), c, [](char32_t v, const Range& r) { return v < r.first; });
+  const auto after =
+      std::upper_bound(sorted.begin(), sorted.end(), c, [](char32_t v, const Range& r) { return v < r.first; });
   return after != sorted.begin() && c <= std::prev(after)->last;
 }
 
-// A stage whose matches are pieces, and so is each stretch without a match. match(text, at) gives the end of a match that
-// starts at `at`, or 0; it must look at no more than it matches, and a constant beyond, to keep the stage linear.
+// A stage whose matches are pieces, and so is each stretch without a match. match(text, at) gives the end of a match
+// that starts at `at`, or 0; it must look at no more than it matches, and a constant beyond, to keep the stage linear.
 template <class Match>
 size_t isolate(std::string_view text, size_t start, Match match) {
   if (size_t end = match(text, start)) return end;
@@ -37,7 +38,8 @@ template <class Member>
 size_t alternate(std::string_view text, size_t start, Member member) {
   const bool inside = member(scan_char(text, start));
   size_t at = start;
-  for (ScannedChar c = scan_char(text, at); c.length > 0 && member(c) == inside; c = scan_char(text, at)) at += c.length;
+  for (ScannedChar c = scan_char(text, at); c.length > 0 && member(c) == inside; c = scan_char(text, at))
+    at += c.length;
   return at;
 }
 
@@ -51,7 +53,9 @@ size_t end_of_spaced(std::string_view text, size_t at, Member member) {
   return end == word ? 0 : end;
 }
 
-bool is_punctuation_or_ascii_symbol(const ScannedChar& c) { return c.is(kPunctuation) || (c.is(kSymbol) && c.value < 128); }
+bool is_punctuation_or_ascii_symbol(const ScannedChar& c) {
+  return c.is(kPunctuation) || (c.is(kSymbol) && c.value < 128);
+}
 
 // 一-龥 ࠀ-一 가-퟿
 bool is_cjk_or_hangul(const ScannedChar& c) {
@@ -63,7 +67,9 @@ bool is_cjk_or_kana(const ScannedChar& c) {
   return (c.value >= 0x4E00 && c.value <= 0x9FA5) || (c.value >= 0x3040 && c.value <= 0x30FF);
 }
 
-bool is_ascii_letter(const ScannedChar& c) { return c.value < 128 && c.is(kLetter); }
+bool is_ascii_letter(const ScannedChar& c) {
+  return c.value < 128 && c.is(kLetter);
+}
 
 // deepseek_v3 at `at`, or 0: some characters (digits, controls) are in none of its alternatives.
 size_t match_deepseek_v3(std::string_view text, size_t at) {
@@ -86,19 +92,22 @@ size_t match_deepseek_v3(std::string_view text, size_t at) {
 
 // The letters with case of Unicode 7 or so that DeepSeek-LLM's tokenizer.json lists.
 constexpr std::array<Range, 84> kCasedLetters = {{
-    {0x41, 0x5A}, {0x61, 0x7A}, {0xB5, 0xB5}, {0xC0, 0xD6}, {0xD8, 0xF6}, {0xF8, 0x1BA}, {0x1BC, 0x1BF},
-    {0x1C4, 0x293}, {0x295, 0x2AF}, {0x370, 0x373}, {0x376, 0x377}, {0x37B, 0x37D}, {0x37F, 0x37F}, {0x386, 0x386},
-    {0x388, 0x38A}, {0x38C, 0x38C}, {0x38E, 0x3A1}, {0x3A3, 0x3F5}, {0x3F7, 0x481}, {0x48A, 0x52F}, {0x531, 0x556},
-    {0x10A0, 0x10C5}, {0x13A0, 0x13F5}, {0x13F8, 0x13FD}, {0x1C90, 0x1CBA}, {0x1CBD, 0x1CBF}, {0x1D00, 0x1D2B},
-    {0x1D6B, 0x1D77}, {0x1D79, 0x1D9A}, {0x1E00, 0x1F15}, {0x1F18, 0x1F1D}, {0x1F20, 0x1F45}, {0x1F48, 0x1F4D},
-    {0x1F50, 0x1F57}, {0x1F59, 0x1F59}, {0x1F5B, 0x1F5B}, {0x1F5D, 0x1F5D}, {0x1F5F, 0x1F7D}, {0x1F80, 0x1FB4},
-    {0x1FB6, 0x1FBC}, {0x1FBE, 0x1FBE}, {0x1FC2, 0x1FC4}, {0x1FC6, 0x1FCC}, {0x1FD0, 0x1FD3}, {0x1FD6, 0x1FDB},
-    {0x1FE0, 0x1FEC}, {0x1FF2, 0x1FF4}, {0x1FF6, 0x1FFC}, {0x2102, 0x2102}, {0x2107, 0x2107}, {0x210A, 0x2113},
-    {0x2115, 0x2115}, {0x2119, 0x211D}, {0x2124, 0x2124}, {0x2126, 0x2126}, {0x2128, 0x2128}, {0x212A, 0x212D},
-    {0x212F, 0x2134}, {0x2139, 0x2139}, {0x213C, 0x213F}, {0x2145, 0x2149}, {0x214E, 0x214E}, {0x2183, 0x2184},
-    {0x2C00, 0x2C7B}, {0x2C7E, 0x2CE4}, {0x2CEB, 0x2CEE}, {0x2CF2, 0x2CF3}, {0xA640, 0xA66D}, {0xA680, 0xA69B},
-    {0xA722, 0xA76F}, {0xA771, 0xA787}, {0xA78B, 0xA78E}, {0xAB70, 0xABBF}, {0xFB00, 0xFB06}, {0xFB13, 0xFB17},
-    {0xFF21, 0xFF3A}, {0xFF41, 0xFF5A}, {0x10400, 0x1044F}, {0x104B0, 0x104D3}, {0x104D8, 0x104FB},
+    {0x41, 0x5A},       {0x61, 0x7A},       {0xB5, 0xB5},       {0xC0, 0xD6},       {0xD8, 0xF6},
+    {0xF8, 0x1BA},      {0x1BC, 0x1BF},     {0x1C4, 0x293},     {0x295, 0x2AF},     {0x370, 0x373},
+    {0x376, 0x377},     {0x37B, 0x37D},     {0x37F, 0x37F},     {0x386, 0x386},     {0x388, 0x38A},
+    {0x38C, 0x38C},     {0x38E, 0x3A1},     {0x3A3, 0x3F5},     {0x3F7, 0x481},     {0x48A, 0x52F},
+    {0x531, 0x556},     {0x10A0, 0x10C5},   {0x13A0, 0x13F5},   {0x13F8, 0x13FD},   {0x1C90, 0x1CBA},
+    {0x1CBD, 0x1CBF},   {0x1D00, 0x1D2B},   {0x1D6B, 0x1D77},   {0x1D79, 0x1D9A},   {0x1E00, 0x1F15},
+    {0x1F18, 0x1F1D},   {0x1F20, 0x1F45},   {0x1F48, 0x1F4D},   {0x1F50, 0x1F57},   {0x1F59, 0x1F59},
+    {0x1F5B, 0x1F5B},   {0x1F5D, 0x1F5D},   {0x1F5F, 0x1F7D},   {0x1F80, 0x1FB4},   {0x1FB6, 0x1FBC},
+    {0x1FBE, 0x1FBE},   {0x1FC2, 0x1FC4},   {0x1FC6, 0x1FCC},   {0x1FD0, 0x1FD3},   {0x1FD6, 0x1FDB},
+    {0x1FE0, 0x1FEC},   {0x1FF2, 0x1FF4},   {0x1FF6, 0x1FFC},   {0x2102, 0x2102},   {0x2107, 0x2107},
+    {0x210A, 0x2113},   {0x2115, 0x2115},   {0x2119, 0x211D},   {0x2124, 0x2124},   {0x2126, 0x2126},
+    {0x2128, 0x2128},   {0x212A, 0x212D},   {0x212F, 0x2134},   {0x2139, 0x2139},   {0x213C, 0x213F},
+    {0x2145, 0x2149},   {0x214E, 0x214E},   {0x2183, 0x2184},   {0x2C00, 0x2C7B},   {0x2C7E, 0x2CE4},
+    {0x2CEB, 0x2CEE},   {0x2CF2, 0x2CF3},   {0xA640, 0xA66D},   {0xA680, 0xA69B},   {0xA722, 0xA76F},
+    {0xA771, 0xA787},   {0xA78B, 0xA78E},   {0xAB70, 0xABBF},   {0xFB00, 0xFB06},   {0xFB13, 0xFB17},
+    {0xFF21, 0xFF3A},   {0xFF41, 0xFF5A},   {0x10400, 0x1044F}, {0x104B0, 0x104D3}, {0x104D8, 0x104FB},
     {0x10C80, 0x10CB2}, {0x10CC0, 0x10CF2}, {0x118A0, 0x118DF}, {0x1E900, 0x1E943},
 }};
 
@@ -107,12 +116,14 @@ constexpr std::array<Range, 6> kListedPunctuation = {
     {{0x21, 0x2F}, {0x3A, 0x7E}, {0x2018, 0x201F}, {0x3000, 0x3002}, {0xFF01, 0xFF0F}, {0xFF1A, 0xFF5E}}};
 
 // What Bloom's words do not hold, beside white space: ( ) | . , ! ? … 。 ， 、 । ۔ ،
-constexpr std::array<char32_t, 14> kBloomStops = {'(', ')',    '|',    '.',    ',',    '!',    '?',
+constexpr std::array<char32_t, 14> kBloomStops = {'(',    ')',    '|',    '.',    ',',    '!',    '?',
                                                   0x2026, 0x3002, 0xFF0C, 0x3001, 0x0964, 0x06D4, 0x060C};
 
 }  // namespace
 
-size_t deepseek_v3(std::string_view text, size_t start) { return isolate(text, start, match_deepseek_v3); }
+size_t deepseek_v3(std::string_view text, size_t start) {
+  return isolate(text, start, match_deepseek_v3);
+}
 
 size_t single_newline(std::string_view text, size_t start) {
   if (scan_char(text, start).is(kNewline)) return start + 1;
@@ -139,8 +150,8 @@ size_t number_runs(std::string_view text, size_t start) {
   return alternate(text, start, [](const ScannedChar& c) { return c.is(kNumber); });
 }
 
-// Falcon's tokenizer.json looks for digits after the text was spelled in GPT-2's byte alphabet, where six bytes of the range
-// beyond ASCII look like ²³¹¼½¾: its runs of "digits" are runs of bytes, wherever characters begin.
+// Falcon's tokenizer.json looks for digits after the text was spelled in GPT-2's byte alphabet, where six bytes of the
+// range beyond ASCII look like ²³¹¼½¾: its runs of "digits" are runs of bytes, wherever characters begin.
 size_t falcon_digit_bytes(std::string_view text, size_t start) {
   constexpr std::string_view kDigits = "0123456789\xB2\xB3\xB9\xBC\xBD\xBE";
   const bool inside = kDigits.find(text[start]) != std::string_view::npos;
@@ -156,10 +167,13 @@ size_t three_ascii_digits(std::string_view text, size_t start) {
   });
 }
 
-size_t punctuation_runs(std::string_view text, size_t start) { return alternate(text, start, is_punctuation_or_ascii_symbol); }
+size_t punctuation_runs(std::string_view text, size_t start) {
+  return alternate(text, start, is_punctuation_or_ascii_symbol);
+}
 
 size_t punctuation_runs_no_backtick(std::string_view text, size_t start) {
-  return alternate(text, start, [](const ScannedChar& c) { return c.value != '`' && is_punctuation_or_ascii_symbol(c); });
+  return alternate(text, start,
+                   [](const ScannedChar& c) { return c.value != '`' && is_punctuation_or_ascii_symbol(c); });
 }
 
 size_t spaced_letters(std::string_view text, size_t start) {
@@ -202,9 +216,13 @@ size_t trailing_space(std::string_view text, size_t start) {
   return text.size();
 }
 
-size_t cjk_and_hangul_runs(std::string_view text, size_t start) { return alternate(text, start, is_cjk_or_hangul); }
+size_t cjk_and_hangul_runs(std::string_view text, size_t start) {
+  return alternate(text, start, is_cjk_or_hangul);
+}
 
-size_t cjk_and_kana_runs(std::string_view text, size_t start) { return alternate(text, start, is_cjk_or_kana); }
+size_t cjk_and_kana_runs(std::string_view text, size_t start) {
+  return alternate(text, start, is_cjk_or_kana);
+}
 
 size_t bloom(std::string_view text, size_t start) {
   return isolate(text, start, [](std::string_view t, size_t at) -> size_t {

@@ -45,8 +45,8 @@ enum class Trailing { kNothing, kNewlines, kNewlinesAndSlashes };
 inline size_t end_of_trailing(std::string_view text, size_t start, Trailing trailing) {
   if (trailing == Trailing::kNothing) return start;
   size_t at = start;
-  while (at < text.size() && (text[at] == '\r' || text[at] == '\n' ||
-                              (text[at] == '/' && trailing == Trailing::kNewlinesAndSlashes))) {
+  while (at < text.size() &&
+         (text[at] == '\r' || text[at] == '\n' || (text[at] == '/' && trailing == Trailing::kNewlinesAndSlashes))) {
     ++at;
   }
   return at;
@@ -62,9 +62,9 @@ inline size_t end_of_spaced_others(std::string_view text, size_t start, CharClas
 
 enum class NewlinesFirst { kNo, kYes };
 
-// "\s*[\r\n]+|\s+(?!\S)|\s+", the first alternative only with NewlinesFirst::kYes. A run that ends in a line end goes to
-// that line end; otherwise a run before other text leaves its last character to that text, if it has more than one. A
-// character that no alternative takes is a piece of its own.
+// "\s*[\r\n]+|\s+(?!\S)|\s+", the first alternative only with NewlinesFirst::kYes. A run that ends in a line end goes
+// to that line end; otherwise a run before other text leaves its last character to that text, if it has more than one.
+// A character that no alternative takes is a piece of its own.
 inline size_t end_of_whitespace(std::string_view text, size_t start, NewlinesFirst newlines_first) {
   size_t at = start;
   size_t last = start;

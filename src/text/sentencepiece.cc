@@ -22,15 +22,28 @@ std::vector<SpecialMatcher::Entry> plain_added_entries(const Vocabulary& vocabul
   return entries;
 }
 
+// Without spaces at the ends, and with one where several stand.
+std::string with_single_spaces(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool is_kept = text[at] != ' ' || (!out.empty() && out.back() != ' ');
+    if (is_kept) out += text[at];
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
 class SentencePieceEncoder final : public TextEncoder {
  public:
-  SentencePieceEncoder(const Vocabulary& vocabulary, std::unique_ptr<PieceTable> pieces, MergeTable merges, MergeSource source)
+  SentencePieceEncoder(const Vocabulary& vocabulary, std::unique_ptr<PieceTable> pieces, MergeTable merges,
+                       MergeSource source)
       : vocabulary_(vocabulary),
         pieces_(std::move(pieces)),
         merges_(std::move(merges)),
         source_(source),
         user_defined_(plain_added_entries(vocabulary)),
         space_prefix_(vocabulary.add_space_prefix.value_or(source == MergeSource::kScores)),
+        single_spaces_(vocabulary.remove_extra_whitespaces.value_or(false)),
         bytes_(pieces_->text_bytes()),
         wholeness_(static_cast<size_t>(vocabulary.size())) {
     for (size_t c = 0; c < ascii_symbols_.size(); ++c) {
@@ -40,8 +53,9 @@ class SentencePieceEncoder final : public TextEncoder {
     }
   }
 
-  void encode(std::string_view text, TextPosition, std::vector<TokenId>& out) const override {
-    std::string marked = mark_spaces(text);
+  void encode(std::string_view text, std::vector<TokenId>& out) const override {
+    std::string marked = mark_spaces(single_spaces_ ? with_single_spaces(text) : std::string(text));
+    if (marked.empty()) return;
     if (space_prefix_) marked.insert(0, kSpaceMark);
     Scratch scratch{MergeEngine(merges_), {}, {}};
     for (size_t at = 0; at < marked.size();) {
@@ -147,6 +161,7 @@ class SentencePieceEncoder final : public TextEncoder {
   MergeSource source_;
   SpecialMatcher user_defined_;  // over marked text
   bool space_prefix_;
+  bool single_spaces_;
   StringPool bytes_;
   std::array<int32_t, 128> ascii_symbols_{};
   std::array<bool, 128> may_cut_after_ascii_{};
@@ -157,6 +172,11 @@ class SentencePieceEncoder final : public TextEncoder {
 
 StatusOr<std::unique_ptr<TextEncoder>> make_sentencepiece_encoder(const GgufFile& file, const Vocabulary& vocabulary,
                                                                   MergeSource source) {
+  if (constexpr std::string_view kKey = "tokenizer.ggml.precompiled_charsmap"; file.find(kKey) != nullptr) {
+    return unsupported(std::string(kKey) +
+                       ": text rewritten by a table of the file is not offered for this family; the " +
+                       "tokens would be others than the model knows");
+  }
   auto pieces = std::make_unique<PieceTable>(vocabulary);
   auto merges = source == MergeSource::kScores ? pieces->merges_by_score() : read_merge_list(file, vocabulary);
   if (!merges.ok()) return merges.status();

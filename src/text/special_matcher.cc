@@ -1,21 +1,33 @@
 #include "text/special_matcher.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace inferens {
+namespace {
+
+// Entries that share their first `depth` bytes, and the node those bytes lead to.
+struct Span {
+  size_t begin, end, depth;
+  uint32_t node;
+};
+
+}  // namespace
 
 // A trie laid out breadth first over the sorted spellings, so that it is built without recursion.
 SpecialMatcher::SpecialMatcher(std::vector<Entry> entries) {
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.spelling < b.spelling; });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::tie(a.spelling, a.id) < std::tie(b.spelling, b.id); });
   nodes_.emplace_back();
-  std::vector<Span> open = {{0, entries.size(), 0, 0}};  // entries that share their first `depth` bytes
+  std::vector<Span> open = {{0, entries.size(), 0, 0}};
   for (size_t next = 0; next < open.size(); ++next) {
     const Span span = open[next];
     size_t at = span.begin;
     if (at < span.end && entries[at].spelling.size() == span.depth) {
       nodes_[span.node].id = entries[at].id;
       nodes_[span.node].trusted_only = entries[at].trusted_only;
-      while (at < span.end && entries[at].spelling.size() == span.depth) ++at;  // the first of equal spellings counts
+      while (at < span.end && entries[at].spelling.size() == span.depth)
+        ++at;  // the lowest id of equal spellings counts
     }
     nodes_[span.node].first_edge = static_cast<uint32_t>(edges_.size());
     while (at < span.end) {
@@ -41,7 +53,8 @@ uint32_t SpecialMatcher::child(uint32_t node, uint8_t byte) const {
 
 std::optional<SpecialMatcher::Match> SpecialMatcher::find(std::string_view text, size_t from,
                                                           std::span<const ByteRange> trusted) const {
-  auto range = std::upper_bound(trusted.begin(), trusted.end(), from, [](size_t v, const ByteRange& r) { return v < r.end; });
+  auto range =
+      std::upper_bound(trusted.begin(), trusted.end(), from, [](size_t v, const ByteRange& r) { return v < r.end; });
   for (size_t begin = from; begin < text.size(); ++begin) {
     if (!can_start_[static_cast<uint8_t>(text[begin])]) continue;
     while (range != trusted.end() && range->end <= begin) ++range;
@@ -52,7 +65,8 @@ std::optional<SpecialMatcher::Match> SpecialMatcher::find(std::string_view text,
       node = child(node, static_cast<uint8_t>(text[end]));
       if (node == 0) break;
       ++end;
-      if (nodes_[node].id >= 0 && (!nodes_[node].trusted_only || end <= trusted_end)) longest = Match{begin, end, nodes_[node].id};
+      if (nodes_[node].id >= 0 && (!nodes_[node].trusted_only || end <= trusted_end))
+        longest = Match{begin, end, nodes_[node].id};
     }
     if (longest) return longest;
   }

@@ -48,10 +48,6 @@ class SpecialMatcher {
     uint8_t byte;
     uint32_t node;
   };
-  struct Span {
-    size_t begin, end, depth;
-    uint32_t node;
-  };
   uint32_t child(uint32_t node, uint8_t byte) const;  // 0 (the root) when there is none
 
   std::vector<Node> nodes_;

@@ -14,9 +14,9 @@ constexpr size_t kLongestSpelling = 1024;
 
 // HTML elements that published vocabularies hold as added tokens (Gemma's, with its own <bbox>).
 constexpr std::string_view kElements[] = {
-    "a",  "b",    "bbox", "blockquote", "body", "caption", "code", "div",  "em",    "footer", "h1",    "h2",     "h3",
-    "h4", "h5",   "h6",   "html",       "i",    "iframe",  "img",  "li",   "ol",    "p",      "pre",   "s",      "span",
-    "strong", "sub", "sup", "table",    "tbody", "td",     "tfoot", "th",  "thead", "tr",     "u",     "ul"};
+    "a",      "b",   "bbox", "blockquote", "body",  "caption", "code",  "div", "em",    "footer", "h1",  "h2", "h3",
+    "h4",     "h5",  "h6",   "html",       "i",     "iframe",  "img",   "li",  "ol",    "p",      "pre", "s",  "span",
+    "strong", "sub", "sup",  "table",      "tbody", "td",      "tfoot", "th",  "thead", "tr",     "u",   "ul"};
 
 bool is_html_tag(std::string_view spelling) {
   std::string_view name = spelling.substr(1, spelling.size() - 2);
@@ -30,11 +30,27 @@ bool is_prompt_marker(std::string_view spelling) {
   return spelling.front() == '<' && spelling.back() == '>' && !is_html_tag(spelling);
 }
 
-constexpr std::string_view kEndings[] = {
-    "<|eot_id|>",        "<|eom_id|>",     "<|im_end|>",   "<|end|>",          "<end_of_turn>", "<|endoftext|>",
-    "<|end_of_text|>",   "<EOT>",          "_<EOT>",       "[EOT]",            "[EOS]",         "<end_of_utterance>",
-    "<|return|>",        "<|call|>",       "<|calls|>",    "<|flush|>",        "<turn|>",       "<|eot|>",
-    "<｜end▁of▁sentence｜>", "<|end_of_turn|>", "<|END_OF_TURN_TOKEN|>"};
+constexpr std::string_view kEndings[] = {"<|eot_id|>",
+                                         "<|eom_id|>",
+                                         "<|im_end|>",
+                                         "<|end|>",
+                                         "<end_of_turn>",
+                                         "<|endoftext|>",
+                                         "<|end_of_text|>",
+                                         "<EOT>",
+                                         "_<EOT>",
+                                         "[EOT]",
+                                         "[EOS]",
+                                         "<end_of_utterance>",
+                                         "<|return|>",
+                                         "<|call|>",
+                                         "<|calls|>",
+                                         "<|flush|>",
+                                         "<turn|>",
+                                         "<|eot|>",
+                                         "<｜end▁of▁sentence｜>",
+                                         "<|end_of_turn|>",
+                                         "<|END_OF_TURN_TOKEN|>"};
 
 }  // namespace
 
@@ -70,7 +86,8 @@ std::vector<TokenId> end_of_generation_tokens(const Vocabulary& vocabulary) {
     if (id && vocabulary.kind(*id) != TokenKind::kNormal) add(id);
   }
   // The harmony format ends a message, not an answer, with <|end|>: the model may go on to its next channel.
-  if (vocabulary.find("<|return|>") && vocabulary.find("<|call|>")) std::erase(ends, vocabulary.find("<|end|>").value_or(-1));
+  if (vocabulary.find("<|return|>") && vocabulary.find("<|call|>"))
+    std::erase(ends, vocabulary.find("<|end|>").value_or(-1));
   return ends;
 }
 

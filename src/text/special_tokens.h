@@ -8,10 +8,10 @@
 
 namespace inferens {
 
-// What SpecialMatcher looks for. kMarkers: control tokens, and added tokens that look like a marker of the prompt (<think>,
-// <tool_call>, <|im_start|>, [INST]); they are found only in trusted text, since a user who types one must not speak for
-// the template. kPlain: other tokens that the model's makers added, such as runs of spaces, words, HTML tags; they are found
-// anywhere.
+// What SpecialMatcher looks for. kMarkers: control tokens, and added tokens that look like a marker of the prompt
+// (<think>, <tool_call>, <|im_start|>, [INST]); they are found only in trusted text, since a user who types one must
+// not speak for the template. kPlain: other tokens that the model's makers added, such as runs of spaces, words, HTML
+// tags; they are found anywhere.
 enum class AddedTokens { kMarkers, kPlain };
 std::vector<SpecialMatcher::Entry> added_entries(const Vocabulary& vocabulary, AddedTokens which);
 

@@ -8,8 +8,12 @@
 namespace inferens {
 namespace {
 
-uint64_t hash_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
-uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+uint64_t hash_of(std::string_view text) {
+  return XXH3_64bits(text.data(), text.size());
+}
+uint32_t tag_of(uint64_t hash) {
+  return static_cast<uint32_t>(hash >> 32);
+}
 
 }  // namespace
 
@@ -47,7 +51,9 @@ bool StringIndex::insert(int32_t position) {
   return true;
 }
 
-int32_t StringIndex::find(std::string_view text) const { return slots_[slot_of(text, hash_of(text))].position; }
+int32_t StringIndex::find(std::string_view text) const {
+  return slots_[slot_of(text, hash_of(text))].position;
+}
 
 void StringIndex::grow() {
   std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));

@@ -22,8 +22,9 @@ class StringPool {
   std::vector<uint64_t> starts_ = {0};
 };
 
-// Which string of a pool has these bytes. Open addressing over a power of two, at most two thirds full. Only the strings
-// that were inserted are found; of equal strings the first. The pool must outlive the index and keep its address.
+// Which string of a pool has these bytes. Open addressing over a power of two, at most two thirds full. Only the
+// strings that were inserted are found; of equal strings the first. The pool must outlive the index and keep its
+// address.
 class StringIndex {
  public:
   static constexpr int32_t kNone = -1;

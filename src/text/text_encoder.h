@@ -1,5 +1,5 @@
-// What a tokenizer family brings: plain text to ids, and the bytes of each token. Special tokens, prompt pieces, BOS and
-// EOS are done once for all families in tokenizer.cc.
+// What a tokenizer family brings: plain text to ids, and the bytes of each token. Special tokens, prompt pieces, BOS
+// and EOS are done once for all families in tokenizer.cc.
 #pragma once
 
 #include <string_view>
@@ -11,14 +11,11 @@
 
 namespace inferens {
 
-// Where a stretch of plain text stands: families with a leading-space rule ask.
-enum class TextPosition { kStart, kAfterSpecial };
-
 class TextEncoder {
  public:
   virtual ~TextEncoder() = default;
   // Appends the ids of text without special tokens. Thread safe.
-  virtual void encode(std::string_view text, TextPosition position, std::vector<TokenId>& out) const = 0;
+  virtual void encode(std::string_view text, std::vector<TokenId>& out) const = 0;
   virtual std::string_view family() const = 0;
   virtual std::string_view pretokenizer() const { return ""; }
 
@@ -37,7 +34,10 @@ class TextEncoder {
   virtual Additions default_additions() const { return {}; }
 };
 
-// True for tokens that plain text may become by merging or matching: never control tokens, so that no text can spell one.
-inline bool is_plain_text(TokenKind kind) { return kind == TokenKind::kNormal || kind == TokenKind::kUserDefined; }
+// True for tokens that plain text may become by merging or matching: never control tokens, so that no text can spell
+// one.
+inline bool is_plain_text(TokenKind kind) {
+  return kind == TokenKind::kNormal || kind == TokenKind::kUserDefined;
+}
 
 }  // namespace inferens

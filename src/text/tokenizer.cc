@@ -111,19 +111,18 @@ class ModelTokenizer final : public Tokenizer {
   std::string_view pretokenizer() const override { return encoder_->pretokenizer(); }
 
  private:
-  std::vector<TokenId> encode_ranges(std::string_view text, std::span<const ByteRange> trusted, bool add_special) const {
+  std::vector<TokenId> encode_ranges(std::string_view text, std::span<const ByteRange> trusted,
+                                     bool add_special) const {
     std::vector<TokenId> out;
     out.reserve(text.size() / 4 + 8);
     if (add_special && opening_) out.push_back(*opening_);
     const size_t first = out.size();
-    TextPosition position = TextPosition::kStart;
     for (size_t at = 0; at < text.size();) {
       const auto match = matcher_.find(text, at, trusted);
       const size_t plain_end = match ? match->begin : text.size();
-      if (plain_end > at) encoder_->encode(text.substr(at, plain_end - at), position, out);
+      if (plain_end > at) encoder_->encode(text.substr(at, plain_end - at), out);
       if (!match) break;
       out.push_back(match->id);
-      position = TextPosition::kAfterSpecial;
       at = match->end;
     }
     // A template that writes BOS itself must not get a second one.

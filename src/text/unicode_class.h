@@ -9,8 +9,8 @@
 
 namespace inferens {
 
-// A code point's classes as bits. kUpper and kLower are the two halves that o200k-style patterns use: Lu Lt Lm Lo M, and
-// Ll Lm Lo M; most scripts without case are in both.
+// A code point's classes as bits. kUpper and kLower are the two halves that o200k-style patterns use: Lu Lt Lm Lo M,
+// and Ll Lm Lo M; most scripts without case are in both.
 using CharClasses = uint16_t;
 namespace char_class {
 inline constexpr CharClasses kLetter = 1 << 0;       // \p{L}

@@ -13,31 +13,28 @@ constexpr std::string_view kKinds = "tokenizer.ggml.token_type";
 constexpr std::string_view kScores = "tokenizer.ggml.scores";
 
 Status wrong_count(std::string_view key, size_t have, size_t want) {
-  return data_loss(std::string(key) + ": has " + std::to_string(have) + " entries where " + std::string(kTokens) + " has " +
-                   std::to_string(want) + "; the file is damaged or was converted wrongly");
+  return data_loss(std::string(key) + ": has " + std::to_string(have) + " entries where " + std::string(kTokens) +
+                   " has " + std::to_string(want) + "; the file is damaged or was converted wrongly");
 }
 
 struct SpecialIdKey {
   std::string_view key;
-  std::optional<TokenId> Vocabulary::*member;
-  bool is_used;  // an id that nothing uses may be out of range, as it is in some published files: it is left out
+  std::optional<TokenId> Vocabulary::* member;
 };
 
 constexpr SpecialIdKey kSpecialIds[] = {
-    {"tokenizer.ggml.bos_token_id", &Vocabulary::bos, true},
-    {"tokenizer.ggml.eos_token_id", &Vocabulary::eos, true},
-    {"tokenizer.ggml.eot_token_id", &Vocabulary::end_of_turn, true},
-    {"tokenizer.ggml.eom_token_id", &Vocabulary::end_of_message, true},
-    {"tokenizer.ggml.unknown_token_id", &Vocabulary::unknown, true},
-    {"tokenizer.ggml.seperator_token_id", &Vocabulary::separator, true},  // the format's own spelling
-    {"tokenizer.ggml.cls_token_id", &Vocabulary::cls, true},
-    {"tokenizer.ggml.padding_token_id", &Vocabulary::padding, false},
-    {"tokenizer.ggml.mask_token_id", &Vocabulary::mask, false},
+    {"tokenizer.ggml.bos_token_id", &Vocabulary::bos},
+    {"tokenizer.ggml.eos_token_id", &Vocabulary::eos},
+    {"tokenizer.ggml.eot_token_id", &Vocabulary::end_of_turn},
+    {"tokenizer.ggml.eom_token_id", &Vocabulary::end_of_message},
+    {"tokenizer.ggml.unknown_token_id", &Vocabulary::unknown},
+    {"tokenizer.ggml.seperator_token_id", &Vocabulary::separator},  // the format's own spelling
+    {"tokenizer.ggml.cls_token_id", &Vocabulary::cls},
 };
 
 struct FlagKey {
   std::string_view key;
-  std::optional<bool> Vocabulary::*member;
+  std::optional<bool> Vocabulary::* member;
 };
 
 constexpr FlagKey kFlags[] = {
@@ -72,7 +69,8 @@ Status Vocabulary::read_tokens(const GgufFile& file) {
   auto tokens = file.get_strings(kTokens);
   if (!tokens.ok()) return tokens.status();
   if (tokens->empty() || tokens->size() > static_cast<size_t>(std::numeric_limits<TokenId>::max())) {
-    return data_loss(std::string(kTokens) + ": has " + std::to_string(tokens->size()) + " entries, which is no vocabulary");
+    return data_loss(std::string(kTokens) + ": has " + std::to_string(tokens->size()) +
+                     " entries, which is no vocabulary");
   }
   size_t bytes = 0;
   for (std::string_view token : *tokens) bytes += token.size();  // all of them lie in the file, so the sum fits
@@ -123,14 +121,11 @@ Status Vocabulary::read_special_ids(const GgufFile& file) {
     if (file.find(special.key) == nullptr) continue;
     auto id = file.get_int(special.key);
     if (!id.ok()) return id.status();
-    if (*id >= 0 && *id < size()) {
-      this->*special.member = static_cast<TokenId>(*id);
-      continue;
+    if (*id < 0 || *id >= size()) {
+      return data_loss(std::string(special.key) + ": is " + std::to_string(*id) + ", outside the vocabulary of " +
+                       std::to_string(size()) + " tokens; the file is damaged or was converted wrongly");
     }
-    const std::string fault = std::string(special.key) + ": is " + std::to_string(*id) + ", outside the vocabulary of " +
-                              std::to_string(size()) + " tokens";
-    if (special.is_used) return data_loss(fault);
-    spdlog::warn("{}; ignored", fault);
+    this->*special.member = static_cast<TokenId>(*id);
   }
   return ok_status();
 }

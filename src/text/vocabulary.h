@@ -1,5 +1,5 @@
-// What tokenizer.ggml.* of a GGUF file says, checked: tokens, kinds, scores, special ids, flags. Knows nothing of how text
-// is cut; the families build on it.
+// What tokenizer.ggml.* of a GGUF file says, checked: tokens, kinds, scores, special ids, flags. Knows nothing of how
+// text is cut; the families build on it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Vocabulary {
   const StringPool& spellings() const { return spellings_; }
   const std::vector<float>& scores() const { return scores_; }  // empty, or one finite number for each token
 
-  std::optional<TokenId> bos, eos, unknown, separator, padding, cls, mask, end_of_turn, end_of_message;
+  std::optional<TokenId> bos, eos, unknown, separator, cls, end_of_turn, end_of_message;
   // What the file says; families have their own defaults.
   std::optional<bool> add_bos, add_eos, add_separator, add_space_prefix, remove_extra_whitespaces;
 

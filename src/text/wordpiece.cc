@@ -30,7 +30,7 @@ class WordPieceEncoder final : public TextEncoder {
     }
   }
 
-  void encode(std::string_view text, TextPosition, std::vector<TokenId>& out) const override {
+  void encode(std::string_view text, std::vector<TokenId>& out) const override {
     std::string marked;
     for (const std::string& word : bert_words(text, rules_)) {
       marked.assign(kSpaceMark).append(word);
@@ -93,7 +93,8 @@ bool has_uppercase(const Vocabulary& vocabulary) {
 }  // namespace
 
 StatusOr<std::unique_ptr<TextEncoder>> make_wordpiece_encoder(const GgufFile& file, const Vocabulary& vocabulary) {
-  if (!vocabulary.unknown) return not_found("tokenizer.ggml.unknown_token_id: missing, and a WordPiece tokenizer needs it");
+  if (!vocabulary.unknown)
+    return not_found("tokenizer.ggml.unknown_token_id: missing, and a WordPiece tokenizer needs it");
   BertRules rules;
   rules.lowercase = !has_uppercase(vocabulary);
   if (constexpr std::string_view kKey = "tokenizer.ggml.normalizer.lowercase"; file.find(kKey) != nullptr) {

@@ -1,5 +1,5 @@
-// Any bytes as a model file, and the rest of them as text. A tokenizer that loads must keep its promises: ids inside the
-// vocabulary, no control token from untrusted text, streamed text equal to the whole.
+// Any bytes as a model file, and the rest of them as text. A tokenizer that loads must keep its promises: ids inside
+// the vocabulary, no control token from untrusted text, streamed text equal to the whole.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,8 +18,8 @@ namespace {
 using inferens::Detokenizer;
 using inferens::GgufFile;
 using inferens::TokenId;
-using inferens::TokenKind;
 using inferens::Tokenizer;
+using inferens::TokenKind;
 
 void require(bool holds) {
   if (!holds) std::abort();

@@ -1,5 +1,5 @@
-// Pre-tokenizers against their published patterns, run by PCRE2: one wrong cut and a model reads other tokens than it was
-// trained on. And against time: no input may make a scanner slow.
+// Pre-tokenizers against their published patterns, run by PCRE2: one wrong cut and a model reads other tokens than it
+// was trained on. And against time: no input may make a scanner slow.
 #include "text/pretokenizer.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,8 @@ class Pattern {
     const std::string plain = with_plain_spaces(pattern);
     int error = 0;
     PCRE2_SIZE at = 0;
-    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(plain.data()), plain.size(), PCRE2_UTF | PCRE2_UCP, &error, &at, nullptr));
+    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(plain.data()), plain.size(), PCRE2_UTF | PCRE2_UCP, &error,
+                              &at, nullptr));
     EXPECT_NE(code_, nullptr) << plain << " at " << at;
     match_.reset(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
   }
@@ -59,7 +60,8 @@ class Pattern {
     size_t done = 0;
     size_t from = 0;
     while (from < text.size()) {
-      const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, 0, match_.get(), nullptr);
+      const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, 0,
+                                    match_.get(), nullptr);
       if (found < 0) break;
       const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match_.get());
       if (span[1] == span[0]) {
@@ -100,8 +102,8 @@ std::string cl100k(const std::string& numbers) {
 
 std::string o200k(const std::string& contraction, const std::string& numbers) {
   const std::string prefix = R"([^\r\n\p{L}\p{N}]?)";
-  return prefix + kUpper + "*" + kLower + "+" + contraction + "|" + prefix + kUpper + "+" + kLower + "*" + contraction + "|" + numbers +
-         R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*)" + kSpaces;
+  return prefix + kUpper + "*" + kLower + "+" + contraction + "|" + prefix + kUpper + "+" + kLower + "*" + contraction +
+         "|" + numbers + R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*)" + kSpaces;
 }
 
 const std::vector<Family>& families() {
@@ -114,8 +116,7 @@ const std::vector<Family>& families() {
       {"llama-bpe", {cl100k(R"(\p{N}{1,3})")}},
       {"qwen2", {cl100k(R"(\p{N})")}},
       {"minicpm5", {R"(\p{N}{1,3})", cl100k(R"(\p{N}+)")}},
-      {"qwen35",
-       {kContraction + R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*)" + kSpaces}},
+      {"qwen35", {kContraction + R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*)" + kSpaces}},
       {"bailingmoe",
        {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)"}},
       {"seed-coder", {kContraction + R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+)" + kSpaces}},
@@ -126,15 +127,20 @@ const std::vector<Family>& families() {
       {"tekken", {o200k("", R"(\p{N})")}},
       {"deepseek-llm",
        {R"([\r\n])",
-        "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿ\\x{1c4}-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿ\\x{386}\\x{388}-\\x{38a}Ό\\x{38e}-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚ"
-        "Ḁ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝ\\x{1f5f}-\\x{1f7d}ᾀ-ᾴᾶ-ᾼ\\x{1fbe}ῂ-ῄῆ-ῌ\\x{1fd0}-\\x{1fd3}\\x{1fd6}-\\x{1fdb}Ῠ-Ῥ\\x{1fe0}-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ"
+        "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿ\\x{1c4}-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿ\\x{386}\\x{388}-\\x{38a}Ό\\x{38e}-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-"
+        "Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚ"
+        "Ḁ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝ\\x{1f5f}-\\x{1f7d}ᾀ-ᾴᾶ-ᾼ\\x{1fbe}ῂ-ῄῆ-ῌ\\x{1fd0}-\\x{1fd3}\\x{1fd6}-\\x{1fdb}Ῠ-Ῥ\\x{1fe0}-"
+        "Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ"
         "\\x{2126}ℨ\\x{212a}-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+",
-        "\\s?[!-/:-~！-／：-～‘-‟\\x{3000}-。]+", R"(\s+$)", R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)", R"(\p{N}+)"}},
+        "\\s?[!-/:-~！-／：-～‘-‟\\x{3000}-。]+", R"(\s+$)", R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)",
+        R"(\p{N}+)"}},
       {"deepseek-coder",
-       {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)", R"(\p{N})"}},
+       {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)",
+        R"(\p{N})"}},
       {"deepseek-v3",
        {R"(\p{N}{1,3})", R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)",
-        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)" + kSpaces}},
+        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)" +
+            kSpaces}},
       {"bloom", {" ?[^(\\s|.,!?…。，、।۔،)]+"}},
       {"viking", {" ?[^(\\s|.,!?…。，、।۔،)]+", R"(\p{N})"}},
   };
@@ -143,12 +149,137 @@ const std::vector<Family>& families() {
 
 // Texts in which every alternative of every pattern meets every other: code points of all classes, and words in pieces.
 std::string random_text(RandomSequence& random) {
-  static const std::vector<std::string> parts = {
-      "a", "Z", "b", "K", "x", "1", "2", "9", "0", " ", " ", " ", "  ", "\t", "\n", "\r", "\r\n", "\x0b", "'", "'s", "'S", "'T", "'re", "'lL", "'Ve",
-      "'m", "'D", "'", "\"", "(", ")", ".", ",", "!", "?", "/", "//", "-", "_", "$", "+", "<", "=", ">", "^", "~", "|", "`", "@", "#", "\\", "[", "]",
-      "é", "É", "ß", "ǅ", "ʰ", "ª", "ſ", "中", "文", "一", "龥", "の", "ア", "ー", "가", "힣", "क", "ि", "्", "م", "ّ", "ا", "ก", "ำ", "\xCC\x81", "\xE2\x83\x9D", "١", "²", "½",
-      "Ⅷ", "①", "५", "…", "。", "，", "、", "।", "۔", "،", "“", "”", "‘", "’", "«", "！", "／", "：", "～", "\xC2\xA0", "\xE3\x80\x80", "\xE2\x80\x83", "\xE2\x80\xA8", "\xC2\x85", "\xE1\x9A\x80",
-      "€", "™", "☃", "👍", "🏽", "\xE2\x80\x8D", "\xEF\xB8\x8F", "\xC2\xAD", "\xE2\x80\x8B", "\x01", "\x7F", "\xEE\x80\x80", "Ω", "Å", "ﬁ", "Ａ", "ｚ", "𐐀", "𠮷", "Ა", "Ꮿ", "ↄ", "ο", "Ῥ"};
+  static const std::vector<std::string> parts = {"a",
+                                                 "Z",
+                                                 "b",
+                                                 "K",
+                                                 "x",
+                                                 "1",
+                                                 "2",
+                                                 "9",
+                                                 "0",
+                                                 " ",
+                                                 " ",
+                                                 " ",
+                                                 "  ",
+                                                 "\t",
+                                                 "\n",
+                                                 "\r",
+                                                 "\r\n",
+                                                 "\x0b",
+                                                 "'",
+                                                 "'s",
+                                                 "'S",
+                                                 "'T",
+                                                 "'re",
+                                                 "'lL",
+                                                 "'Ve",
+                                                 "'m",
+                                                 "'D",
+                                                 "'",
+                                                 "\"",
+                                                 "(",
+                                                 ")",
+                                                 ".",
+                                                 ",",
+                                                 "!",
+                                                 "?",
+                                                 "/",
+                                                 "//",
+                                                 "-",
+                                                 "_",
+                                                 "$",
+                                                 "+",
+                                                 "<",
+                                                 "=",
+                                                 ">",
+                                                 "^",
+                                                 "~",
+                                                 "|",
+                                                 "`",
+                                                 "@",
+                                                 "#",
+                                                 "\\",
+                                                 "[",
+                                                 "]",
+                                                 "é",
+                                                 "É",
+                                                 "ß",
+                                                 "ǅ",
+                                                 "ʰ",
+                                                 "ª",
+                                                 "ſ",
+                                                 "中",
+                                                 "文",
+                                                 "一",
+                                                 "龥",
+                                                 "の",
+                                                 "ア",
+                                                 "ー",
+                                                 "가",
+                                                 "힣",
+                                                 "क",
+                                                 "ि",
+                                                 "्",
+                                                 "م",
+                                                 "ّ",
+                                                 "ا",
+                                                 "ก",
+                                                 "ำ",
+                                                 "\xCC\x81",
+                                                 "\xE2\x83\x9D",
+                                                 "١",
+                                                 "²",
+                                                 "½",
+                                                 "Ⅷ",
+                                                 "①",
+                                                 "५",
+                                                 "…",
+                                                 "。",
+                                                 "，",
+                                                 "、",
+                                                 "।",
+                                                 "۔",
+                                                 "،",
+                                                 "“",
+                                                 "”",
+                                                 "‘",
+                                                 "’",
+                                                 "«",
+                                                 "！",
+                                                 "／",
+                                                 "：",
+                                                 "～",
+                                                 "\xC2\xA0",
+                                                 "\xE3\x80\x80",
+                                                 "\xE2\x80\x83",
+                                                 "\xE2\x80\xA8",
+                                                 "\xC2\x85",
+                                                 "\xE1\x9A\x80",
+                                                 "€",
+                                                 "™",
+                                                 "☃",
+                                                 "👍",
+                                                 "🏽",
+                                                 "\xE2\x80\x8D",
+                                                 "\xEF\xB8\x8F",
+                                                 "\xC2\xAD",
+                                                 "\xE2\x80\x8B",
+                                                 "\x01",
+                                                 "\x7F",
+                                                 "\xEE\x80\x80",
+                                                 "Ω",
+                                                 "Å",
+                                                 "ﬁ",
+                                                 "Ａ",
+                                                 "ｚ",
+                                                 "𐐀",
+                                                 "𠮷",
+                                                 "Ა",
+                                                 "Ꮿ",
+                                                 "ↄ",
+                                                 "ο",
+                                                 "Ῥ"};
   std::string text;
   for (uint64_t n = random.below(24) + 1; n > 0; --n) {
     const std::string& part = parts[random.below(parts.size())];
@@ -215,7 +346,8 @@ TEST(Pretokenizer, NoInputTakesMoreThanLinearTime) {
   for (const Family& family : families()) {
     auto pretokenizer = Pretokenizer::from_name(family.name);
     ASSERT_TRUE(pretokenizer.ok());
-    for (const char* unit : {"A", " ", "\n", "a", "1", "'", "!", " \n", " a", "中A", "\xCC\x81", "A\xCC\x81", "\xFF", " !", "a\xC2\xA0", "/\n"}) {
+    for (const char* unit : {"A", " ", "\n", "a", "1", "'", "!", " \n", " a", "中A", "\xCC\x81", "A\xCC\x81", "\xFF",
+                             " !", "a\xC2\xA0", "/\n"}) {
       std::string text;
       while (text.size() < kBytes) text += unit;
       size_t bytes = 0;
@@ -231,8 +363,9 @@ TEST(Pretokenizer, AnUnknownNameIsRefusedWithTheKnownOnes) {
   EXPECT_EQ(unknown.status().code(), StatusCode::kUnsupported);
   EXPECT_NE(unknown.status().message().find("'qwen-2'"), std::string::npos);
   EXPECT_NE(unknown.status().message().find("qwen2"), std::string::npos);
-  for (const char* name : {"default", "gpt-2", "smollm", "llama-bpe", "qwen2", "qwen35", "deepseek-llm", "deepseek-coder", "deepseek-v3",
-                           "falcon", "starcoder", "command-r", "tekken", "gpt-4o", "o200k"}) {
+  for (const char* name :
+       {"default", "gpt-2", "smollm", "llama-bpe", "qwen2", "qwen35", "deepseek-llm", "deepseek-coder", "deepseek-v3",
+        "falcon", "starcoder", "command-r", "tekken", "gpt-4o", "o200k"}) {
     EXPECT_TRUE(Pretokenizer::from_name(name).ok()) << name;
   }
 }

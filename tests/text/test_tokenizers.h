@@ -17,7 +17,9 @@
 
 namespace inferens {
 
-inline std::string golden_path(const std::string& name) { return std::string(INFERENS_TEST_DATA) + "/tokenizer/" + name; }
+inline std::string golden_path(const std::string& name) {
+  return std::string(INFERENS_TEST_DATA) + "/tokenizer/" + name;
+}
 
 // The texts on which tokenizers are compared with their reference.
 inline const std::vector<std::string>& golden_texts() {
@@ -30,8 +32,8 @@ inline const std::vector<std::string>& golden_texts() {
   return texts;
 }
 
-// Where a tokenizer's file is: trained_* in the repository, others in $INFERENS_TEST_MODELS, as <name>.gguf or as the whole
-// model that carries them.
+// Where a tokenizer's file is: trained_* in the repository, others in $INFERENS_TEST_MODELS, as <name>.gguf or as the
+// whole model that carries them.
 inline std::optional<std::string> find_tokenizer_file(const std::string& name) {
   if (name.starts_with("trained_")) return golden_path(name + ".gguf");
   const char* folder = std::getenv("INFERENS_TEST_MODELS");

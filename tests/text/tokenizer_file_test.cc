@@ -1,5 +1,5 @@
-// Tokenizers made here, key by key: what a file may say and what is refused, and public fault reports of other engines that
-// need a vocabulary of their own.
+// Tokenizers made here, key by key: what a file may say and what is refused, and public fault reports of other engines
+// that need a vocabulary of their own.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -48,7 +48,8 @@ File bpe() {
   File file;
   file.text("model", "gpt2").text("pre", "gpt-2");
   file.texts("tokens", {"a", "b", "ab", "Ġ", "Ġa", "Ġab", "<s>", "</s>", "<think>", "    "});
-  file.numbers<int32_t>("token_type", {kNormal, kNormal, kNormal, kNormal, kNormal, kNormal, kControl, kControl, kUserDefined, kUserDefined});
+  file.numbers<int32_t>("token_type", {kNormal, kNormal, kNormal, kNormal, kNormal, kNormal, kControl, kControl,
+                                       kUserDefined, kUserDefined});
   file.texts("merges", {"a b", "Ġ a", "Ġ ab"});
   file.number("bos_token_id", 6).number("eos_token_id", 7);
   return file;
@@ -116,7 +117,8 @@ TEST(TokenizerFile, ATemplateThatWritesBosGetsNoSecondOne) {
   EXPECT_TRUE((*t)->adds_bos());
   EXPECT_EQ((*t)->encode("a", {.add_special = true, .parse_special = true}), (Ids{6, 0}));
   EXPECT_EQ((*t)->encode("<s>a", {.add_special = true, .parse_special = true}), (Ids{6, 0}));
-  EXPECT_EQ((*t)->encode("<s><s>a", {.add_special = true, .parse_special = true}), (Ids{6, 6, 0})) << "the text's own two stay";
+  EXPECT_EQ((*t)->encode("<s><s>a", {.add_special = true, .parse_special = true}), (Ids{6, 6, 0}))
+      << "the text's own two stay";
   EXPECT_EQ((*t)->encode("", {.add_special = true, .parse_special = true}), (Ids{6}));
   const PromptPiece pieces[] = {{"<s>", true}, {"<s>ab", false}};
   EXPECT_EQ((*t)->encode_pieces(pieces, true), (Ids{6, 2})) << "the user's <s> is text";
@@ -146,15 +148,25 @@ TEST(TokenizerFile, AWordAfterAnAddedMarkerKeepsItsLeadingSpace) {
 TEST(TokenizerFile, NoSpaceIsInventedWhereTheFileAsksForNone) {
   auto t = sentencepiece({"▁", "t", "e", "x", "te", "xt", "text", "▁text"}).flag("add_space_prefix", false).tokenizer();
   ASSERT_TRUE(t.ok());
-  EXPECT_EQ((*t)->encode("<s>text</s>", {.add_special = true, .parse_special = true}), (Ids{1, *(*t)->find("text"), 2}));
+  EXPECT_EQ((*t)->encode("<s>text</s>", {.add_special = true, .parse_special = true}),
+            (Ids{1, *(*t)->find("text"), 2}));
   EXPECT_EQ((*t)->decode((*t)->encode(" text ", kPlain), true), " text ");
 }
 
 // 5 (llama.cpp#8338): the longest run of tabs, and no stray space.
 TEST(TokenizerFile, SixTabsAreOneToken) {
-  auto t = sentencepiece({"▁", "t", "e", "s", "te", "st", "test"}, {"\t", "\t\t", "\t\t\t", "\t\t\t\t\t\t"}).flag("add_space_prefix", false).tokenizer();
+  auto t = sentencepiece({"▁", "t", "e", "s", "te", "st", "test"}, {"\t", "\t\t", "\t\t\t", "\t\t\t\t\t\t"})
+               .flag("add_space_prefix", false)
+               .tokenizer();
   ASSERT_TRUE(t.ok());
   EXPECT_EQ((*t)->encode("\t\t\t\t\t\ttest", kPlain), (Ids{*(*t)->find("\t\t\t\t\t\t"), *(*t)->find("test")}));
+}
+
+TEST(TokenizerFile, SpacesAreJoinedWhereTheFileAsksForIt) {
+  auto t = sentencepiece({"▁", "a", "b", "▁a", "▁b"}).flag("remove_extra_whitespaces", true).tokenizer();
+  ASSERT_TRUE(t.ok());
+  EXPECT_EQ((*t)->encode("  a   b ", kPlain), (Ids{*(*t)->find("▁a"), *(*t)->find("▁b")}));
+  EXPECT_EQ((*t)->encode("   ", kPlain), Ids{});
 }
 
 // 7 (llama.cpp#167), on the vocabulary of Llama 2.
@@ -198,7 +210,10 @@ TEST(TokenizerFile, MergesThatNameUnknownOrControlTokensNeverApply) {
   auto t = bpe().texts("merges", {"< s>", "a nothing", "a b"}).tokenizer();
   ASSERT_TRUE(t.ok());
   EXPECT_EQ((*t)->encode("ab", kPlain), (Ids{2}));
-  auto spelled = bpe().texts("tokens", {"a", "b", "ab", "<", "s>", "Ġab", "<s>", "</s>", "<think>", "    "}).texts("merges", {"< s>"}).tokenizer();
+  auto spelled = bpe()
+                     .texts("tokens", {"a", "b", "ab", "<", "s>", "Ġab", "<s>", "</s>", "<think>", "    "})
+                     .texts("merges", {"< s>"})
+                     .tokenizer();
   ASSERT_TRUE(spelled.ok());
   const auto ids = (*spelled)->encode("<s>", kPlain);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 6), 0) << "merges must not build a control token";
@@ -238,13 +253,17 @@ TEST(TokenizerFile, WhatIsWrongIsRefusedByTheNameOfItsKey) {
       {"merges are numbers", bpe().numbers<int32_t>("merges", {1}), "tokenizer.ggml.merges"},
       {"a merge of one token", bpe().texts("merges", {"a b", "ab"}), "entry 1"},
       {"scores are short", sentencepiece({"a"}).numbers<float>("scores", {1.0f}), "tokenizer.ggml.scores"},
-      {"scores are bytes", sentencepiece({"a"}).numbers<int8_t>("scores", std::vector<int8_t>(260, 1)), "tokenizer.ggml.scores"},
+      {"scores are bytes", sentencepiece({"a"}).numbers<int8_t>("scores", std::vector<int8_t>(260, 1)),
+       "tokenizer.ggml.scores"},
+      {"a table to rewrite text", sentencepiece({"a"}).numbers<uint8_t>("precompiled_charsmap", {1, 2}),
+       "tokenizer.ggml.precompiled_charsmap"},
       {"a score is no number", sentencepiece({"a"}).numbers<float>("scores", bad_scores), "tokenizer.ggml.scores"},
   };
   for (const Refusal& refusal : refusals) {
     auto t = refusal.file.tokenizer();
     ASSERT_FALSE(t.ok()) << refusal.what;
-    EXPECT_NE(t.status().message().find(refusal.named), std::string::npos) << refusal.what << ": " << t.status().to_string();
+    EXPECT_NE(t.status().message().find(refusal.named), std::string::npos)
+        << refusal.what << ": " << t.status().to_string();
   }
 }
 

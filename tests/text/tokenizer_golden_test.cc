@@ -1,6 +1,6 @@
-// Every tokenizer against the token ids that Hugging Face `tokenizers`, `tiktoken` or `sentencepiece` give for more than
-// three thousand texts (tests/golden/tokenizer/make_goldens.py). A wrong id anywhere makes a model read another text than
-// the one it was given.
+// Every tokenizer against the token ids that Hugging Face `tokenizers`, `tiktoken` or `sentencepiece` give for more
+// than three thousand texts (tests/golden/tokenizer/make_goldens.py). A wrong id anywhere makes a model read another
+// text than the one it was given.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -50,9 +50,9 @@ TEST_P(Golden, IdsEqualTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tokenizer, Golden,
-                         testing::Values("smollm", "qwen3", "gemma3", "llama3_1", "gpt4o", "gptoss", "deepseek_v3", "tekken",
-                                         "llama2", "mistral", "minilm", "trained_gpt2", "trained_smollm", "trained_falcon",
-                                         "trained_deepseek_coder", "trained_qwen35", "trained_llama",
+                         testing::Values("smollm", "qwen3", "gemma3", "llama3_1", "gpt4o", "gptoss", "deepseek_v3",
+                                         "tekken", "llama2", "mistral", "minilm", "trained_gpt2", "trained_smollm",
+                                         "trained_falcon", "trained_deepseek_coder", "trained_qwen35", "trained_llama",
                                          "trained_llama_unknown", "trained_uncased", "trained_cased"),
                          [](const auto& test) { return std::string(test.param); });
 

@@ -1,5 +1,5 @@
-// What every tokenizer promises beyond its ids: bytes come back, users cannot type control tokens, one BOS, long runs are
-// quick, broken files are refused by name. The numbered cases are public fault reports of other engines.
+// What every tokenizer promises beyond its ids: bytes come back, users cannot type control tokens, one BOS, long runs
+// are quick, broken files are refused by name. The numbered cases are public fault reports of other engines.
 #include "text/tokenizer.h"
 
 #include <gtest/gtest.h>
@@ -15,15 +15,32 @@
 namespace inferens {
 namespace {
 
-constexpr const char* kAll[] = {"trained_gpt2",   "trained_smollm",        "trained_falcon",  "trained_deepseek_coder", "trained_qwen35",
-                                "trained_llama",  "trained_llama_unknown", "trained_uncased", "trained_cased",          "smollm",
-                                "qwen3",          "gemma3",                "llama3_1",        "gpt4o",                  "gptoss",
-                                "deepseek_v3",    "tekken",                "llama2",          "mistral",                "minilm"};
+constexpr const char* kAll[] = {"trained_gpt2",
+                                "trained_smollm",
+                                "trained_falcon",
+                                "trained_deepseek_coder",
+                                "trained_qwen35",
+                                "trained_llama",
+                                "trained_llama_unknown",
+                                "trained_uncased",
+                                "trained_cased",
+                                "smollm",
+                                "qwen3",
+                                "gemma3",
+                                "llama3_1",
+                                "gpt4o",
+                                "gptoss",
+                                "deepseek_v3",
+                                "tekken",
+                                "llama2",
+                                "mistral",
+                                "minilm"};
 
 // Those whose vocabulary can say every byte, and whose model takes text as it is.
-constexpr const char* kLossless[] = {"trained_gpt2", "trained_smollm", "trained_falcon", "trained_deepseek_coder", "trained_llama",
-                                     "gemma3",       "llama3_1",       "gpt4o",          "gptoss",                 "deepseek_v3",
-                                     "tekken",       "llama2",         "mistral"};
+constexpr const char* kLossless[] = {"trained_gpt2",  "trained_smollm", "trained_falcon", "trained_deepseek_coder",
+                                     "trained_llama", "gemma3",         "llama3_1",       "gpt4o",
+                                     "gptoss",        "deepseek_v3",    "tekken",         "llama2",
+                                     "mistral"};
 
 class EveryTokenizer : public testing::TestWithParam<const char*> {
  protected:
@@ -106,12 +123,14 @@ TEST_P(EveryTokenizer, PiecesOfPlainTextAreTokenizedAsIfJoined) {
 
 // 9 (llama.cpp#27783, #26965, #14655, …): long runs of one class ended other engines by stack or took minutes.
 TEST_P(EveryTokenizer, AHundredThousandOfOneCharacterAreQuickAndRight) {
-  for (const char* unit : {"A", "Z", "us", " ", "\n", "1", "=", "é", "中", "\xF0\x9F\xA6\x99", "\xFF", " a", "\t", "\r\n"}) {
+  for (const char* unit :
+       {"A", "Z", "us", " ", "\n", "1", "=", "é", "中", "\xF0\x9F\xA6\x99", "\xFF", " a", "\t", "\r\n"}) {
     std::string text;
     while (text.size() < 100'000) text += unit;
     const auto ids = plain(text);
-    const bool is_lossless = std::find_if(std::begin(kLossless), std::end(kLossless),
-                                          [&](const char* n) { return std::string_view(n) == GetParam(); }) != std::end(kLossless);
+    const bool is_lossless = std::find_if(std::begin(kLossless), std::end(kLossless), [&](const char* n) {
+                               return std::string_view(n) == GetParam();
+                             }) != std::end(kLossless);
     if (is_lossless) {
       EXPECT_EQ(tokenizer_->decode(ids, false), text) << unit;
     }
@@ -128,7 +147,8 @@ TEST_P(EveryTokenizer, StreamedTextEqualsTheWhole) {
       // 37, 38 (llama.cpp#9195): a limit may fall inside a character.
       ids.resize(random.below(ids.size() + 1));
     } else {
-      for (uint64_t n = random.below(30); n > 0; --n) ids.push_back(static_cast<TokenId>(random.below(static_cast<uint64_t>(tokenizer_->vocab_size()))));
+      for (uint64_t n = random.below(30); n > 0; --n)
+        ids.push_back(static_cast<TokenId>(random.below(static_cast<uint64_t>(tokenizer_->vocab_size()))));
     }
     for (bool skip_special : {false, true}) {
       Detokenizer detokenizer(*tokenizer_, skip_special);
@@ -153,7 +173,9 @@ TEST_P(EveryTokenizer, IdsOutsideTheVocabularyAreNothing) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<const char*>& test) { return test.param; }
+std::string name_of(const testing::TestParamInfo<const char*>& test) {
+  return test.param;
+}
 INSTANTIATE_TEST_SUITE_P(Tokenizer, EveryTokenizer, testing::ValuesIn(kAll), name_of);
 INSTANTIATE_TEST_SUITE_P(Tokenizer, LosslessTokenizer, testing::ValuesIn(kLossless), name_of);
 
