@@ -1,0 +1,38 @@
+// The endpoints: each takes a request that has arrived and answers, at once or later, on any thread.
+#pragma once
+
+#include <memory>
+
+#include "serve/http_message.h"
+#include "serve/model_registry.h"
+
+namespace inferens {
+
+class ServerMetrics;
+class Timelines;
+
+// What all endpoints share. Outlives every answer.
+struct ApiContext {
+  ModelRegistry& registry;
+  ServerMetrics& metrics;
+  Timelines& timelines;
+  bool lenient = false;  // unknown fields are ignored instead of refused
+};
+
+void openai_chat(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void openai_completions(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void list_models(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void show_model(ApiContext& api, const HttpRequest& request, const Respond& respond);  // path ends in the name
+
+void tokenize(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void detokenize(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
+void health(ApiContext& api, const HttpRequest& request, const Respond& respond);  // the process lives
+void ready(ApiContext& api, const HttpRequest& request, const Respond& respond);   // models compute
+void metrics(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void timeline(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void system_facts(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void loaded_models(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void stop_model(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
+}  // namespace inferens

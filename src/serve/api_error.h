@@ -1,0 +1,33 @@
+// The one error of the HTTP side, and the one place where it becomes a body: what a client sees of any failure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "inferens/status.h"
+
+namespace inferens {
+
+struct ApiError {
+  int http = 400;
+  std::string type = "invalid_request_error";
+  std::string code = {};         // empty: null
+  std::string param = {};        // the field at fault; empty: null
+  std::string message = {};      // what is wrong, where, and what to do
+  int retry_after = 0;      // seconds; 0: no Retry-After header
+};
+
+// nullopt: all is well.
+using Refusal = std::optional<ApiError>;
+
+ApiError bad_field(std::string param, std::string code, std::string message);
+ApiError unsupported_field(std::string param, std::string why);
+ApiError model_not_found(const std::string& name);
+// `retry_after` fills in where the status says that it may work later.
+ApiError to_api_error(const Status& status, int retry_after = 1);
+
+// {"error":{"message","type","param","code"}}: the form of OpenAI, Groq and every endpoint of ours.
+std::string openai_error_body(const ApiError& error);
+
+}  // namespace inferens

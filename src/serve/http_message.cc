@@ -1,0 +1,24 @@
+#include "serve/http_message.h"
+
+namespace inferens {
+
+HttpRequest without_body(const HttpRequest& request) {
+  return {.id = request.id,
+          .method = request.method,
+          .path = request.path,
+          .query = request.query,
+          .body = {},
+          .key_id = request.key_id,
+          .admin = request.admin,
+          .groq = request.groq};
+}
+
+HttpResponse error_response(const ApiError& error) {
+  HttpResponse response;
+  response.status = error.http;
+  if (error.retry_after > 0) response.headers.emplace_back("retry-after", std::to_string(error.retry_after));
+  response.body = openai_error_body(error);
+  return response;
+}
+
+}  // namespace inferens
