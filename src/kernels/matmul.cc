@@ -41,7 +41,7 @@ void unpacked_panels(const KernelTable& kernels, WeightFormat weight_format, con
 }
 
 // From this many rows on, AMX tiles beat vectors: below, loading and storing tiles costs more than the products.
-constexpr int64_t kAmxFromRows = 8;
+constexpr int64_t kAmxFromRows = 12;
 
 void integer_panels(const KernelTable& kernels, const PackedMatrix& w, const ActivationTiles& tiles, int64_t panel, int count, float* out,
                     int64_t out_stride, MatmulScratch& scratch) {

@@ -73,52 +73,60 @@ inline void dot_groups(const uint8_t* records, int64_t record_bytes, const uint8
 #undef INFERENS_AMX_DOT
 }
 
-// Adds the scaled dots of one group to the sums of 16 rows. A tile lower than 16 rows has something else behind its last
-// row; what becomes of it lands in sums that nobody reads.
+// Adds the scaled dots of one group, sum += dot * scale [- min * sum of activations], for one row.
 template <WeightFormat kFormat>
-inline __attribute__((always_inline)) void add_group(const inl::Strip& strip, const uint8_t* record, int height, int group, const int32_t* dots,
-                                                     __m512 (&sum)[16]) {
+inline __attribute__((always_inline)) __m512 add_scaled(const inl::Strip& strip, const uint8_t* record, int height, int group, int row,
+                                                        const int32_t* dots, __m512 sum) {
   constexpr FormatTraits t = format_traits(kFormat);
-  const __m512 scale = _mm512_load_ps(strip.scales + group * 16);
-  const uint8_t* scales = record + TileRecord::scale(height);
-  const uint8_t* neg_sums = record + TileRecord::neg_sum(height);
-  const uint8_t* neg_counts = record + TileRecord::neg_count(height, 1 + group % 2);
-#pragma GCC unroll 16
-  for (int r = 0; r < 16; ++r) {
-    __m512 a = _mm512_set1_ps(inl::float_at(scales + 4 * r));
-    __m512 dot = _mm512_cvtepi32_ps(_mm512_load_si512(dots + r * 16));
-    sum[r] = _mm512_fmadd_ps(dot, _mm512_mul_ps(scale, a), sum[r]);
-    if constexpr (t.has_min()) {
-      __m512 neg_sum = _mm512_set1_ps(inl::float_at(neg_sums + 4 * r));
-      if constexpr (t.half_groups()) neg_sum = _mm512_mul_ps(a, _mm512_cvtepi32_ps(_mm512_set1_epi32(inl::int_at(neg_counts + 4 * r))));
-      sum[r] = _mm512_fmadd_ps(_mm512_load_ps(strip.mins + group * 16), neg_sum, sum[r]);
+  __m512 a = _mm512_set1_ps(inl::float_at(record + TileRecord::scale(height) + 4 * row));
+  __m512 dot = _mm512_cvtepi32_ps(_mm512_load_si512(dots + row * 16));
+  sum = _mm512_fmadd_ps(dot, _mm512_mul_ps(_mm512_load_ps(strip.scales + group * 16), a), sum);
+  if constexpr (t.has_min()) {
+    __m512 neg_sum = _mm512_set1_ps(inl::float_at(record + TileRecord::neg_sum(height) + 4 * row));
+    if constexpr (t.half_groups()) {
+      int32_t count = inl::int_at(record + TileRecord::neg_count(height, 1 + group % 2) + 4 * row);
+      neg_sum = _mm512_mul_ps(a, _mm512_cvtepi32_ps(_mm512_set1_epi32(count)));
     }
+    sum = _mm512_fmadd_ps(_mm512_load_ps(strip.mins + group * 16), neg_sum, sum);
   }
+  return sum;
 }
 
-// Blocks [0, strip.blocks) of one tile of `height` rows into its outputs.
+// Blocks [0, strip.blocks) of one tile of `height` rows into its outputs. A full tile keeps its 16 sums in registers; a
+// lower one loops over the rows it has (what lies behind them is not numbers: denormals would cost a hundredfold).
 template <WeightFormat kFormat>
 void strip_tile(const inl::Strip& strip, const uint8_t* records, int height, bool first, float* out, int64_t out_stride) {
   constexpr FormatTraits t = format_traits(kFormat);
   constexpr int kGroups = t.half_groups() ? 2 : 1;
   alignas(64) int32_t dots[2][kDotsAtOnce * 256];
+  const bool full = height == 16;
   int64_t record_bytes = TileRecord::bytes(height);
   __m512 sum[16];
 #pragma GCC unroll 16
-  for (int r = 0; r < 16; ++r) sum[r] = first || r >= height ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * out_stride);
+  for (int r = 0; r < 16; ++r) sum[r] = first || !full ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * out_stride);
+  for (int r = 0; first && !full && r < height; ++r) _mm512_storeu_ps(out + r * out_stride, _mm512_setzero_ps());
   int groups = strip.blocks * kGroups;
   for (int g0 = 0, turn = 0; g0 < groups; g0 += kDotsAtOnce, turn ^= 1) {
     int count = groups - g0 < kDotsAtOnce ? groups - g0 : kDotsAtOnce;
     int32_t* c = dots[turn];
     dot_groups<(t.zero_shift >= 0), kGroups>(records, record_bytes, strip.quads, g0, count, c);
-    for (int g = 0; g < count; ++g) {
-      add_group<kFormat>(strip, records + (g0 + g) / kGroups * record_bytes, height, g0 + g, c + g * 256, sum);
+    auto record = [&](int g) { return records + (g0 + g) / kGroups * record_bytes; };
+    if (full) {
+      for (int g = 0; g < count; ++g) {
+#pragma GCC unroll 16
+        for (int r = 0; r < 16; ++r) sum[r] = add_scaled<kFormat>(strip, record(g), 16, g0 + g, r, c + g * 256, sum[r]);
+      }
+    } else {
+      for (int r = 0; r < height; ++r) {
+        __m512 row_sum = _mm512_loadu_ps(out + r * out_stride);
+        for (int g = 0; g < count; ++g) row_sum = add_scaled<kFormat>(strip, record(g), height, g0 + g, r, c + g * 256, row_sum);
+        _mm512_storeu_ps(out + r * out_stride, row_sum);
+      }
     }
   }
+  if (!full) return;
 #pragma GCC unroll 16
-  for (int r = 0; r < 16; ++r) {
-    if (r < height) _mm512_storeu_ps(out + r * out_stride, sum[r]);
-  }
+  for (int r = 0; r < 16; ++r) _mm512_storeu_ps(out + r * out_stride, sum[r]);
 }
 
 // With a zero point the bytes become signed, so that the dots need no correction.
