@@ -1,5 +1,5 @@
 // How long a step takes, learned while steps run: turns a budget in milliseconds into numbers of tokens. A linear model over
-// what the time physically consists of, fitted by recursive least squares that slowly forgets.
+// what the time physically consists of, fitted by least squares that slowly forget.
 #pragma once
 
 #include <array>
@@ -40,7 +40,8 @@ class CostModel {
   static Vector features(const StepLoad& load);
 
   Vector weights_;
-  std::array<Vector, kFeatures> covariance_;
+  std::array<Vector, kFeatures> products_;  // of features with each other, and with the times: the normal equations
+  Vector targets_;
   int64_t observations_ = 0;
   double largest_tokens_ = 0;  // the largest step seen: far beyond it the line is a guess
 };

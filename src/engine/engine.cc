@@ -34,8 +34,8 @@ StatusOr<RequestId> Engine::submit(TokenizedRequest request, EventSink sink) {
   const auto tokens = static_cast<int64_t>(request.prompt.size());
   const std::lock_guard lock(mutex_);
   if (draining_ || stopping_) return unavailable("the engine is shutting down and takes no new requests");
-  const int32_t queued = stats_.queued_requests + inbox_requests_;
-  const int64_t queued_tokens = stats_.queued_tokens + inbox_tokens_;
+  const int32_t queued = core_->scheduler().queued_requests() + inbox_requests_;
+  const int64_t queued_tokens = core_->scheduler().queued_tokens() + inbox_tokens_;
   if (queued >= limits_.max_queued_requests || (queued > 0 && queued_tokens + tokens > limits_.max_queued_tokens)) {
     return resource_exhausted("the queue is full: " + std::to_string(queued) + " requests with " + std::to_string(queued_tokens) +
                               " prompt tokens wait (limits " + std::to_string(limits_.max_queued_requests) + " and " +
@@ -77,7 +77,10 @@ EngineStats Engine::stats() const {
 
 void Engine::take(Command&& command) {
   if (auto* submission = std::get_if<Submission>(&command)) {
+    const auto tokens = static_cast<int64_t>(submission->request.prompt.size());
     core_->submit(std::move(submission->request), std::move(submission->sink));
+    --inbox_requests_;
+    inbox_tokens_ -= tokens;
   } else if (const auto* cancellation = std::get_if<Cancellation>(&command)) {
     core_->cancel(cancellation->id);
   } else if (const auto* pin = std::get_if<Pin>(&command)) {
@@ -100,9 +103,6 @@ void Engine::loop() {
       if (stopping_) break;
       commands.swap(inbox_);
       idle_ = idle_ && commands.empty();
-      // Until the core has counted them itself.
-      stats_.queued_requests += std::exchange(inbox_requests_, 0);
-      stats_.queued_tokens += std::exchange(inbox_tokens_, 0);
     }
     for (Command& command : commands) take(std::move(command));
     commands.clear();

@@ -2,6 +2,7 @@
 // engine's thread. Between two steps it takes the queue with one short lock; inside a step there is none.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -71,12 +72,14 @@ class Engine {
   const SchedulerOptions limits_;
   std::unique_ptr<EngineCore> core_;  // the engine thread's, but for what it says is thread safe
 
+  // Submitted and not yet counted by the scheduler.
+  std::atomic<int32_t> inbox_requests_{0};
+  std::atomic<int64_t> inbox_tokens_{0};
+
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable wake_;
   std::condition_variable drained_;
   std::vector<Command> inbox_;
-  int32_t inbox_requests_ = 0;
-  int64_t inbox_tokens_ = 0;
   RequestId next_id_ = 1;
   bool draining_ = false;
   bool stopping_ = false;

@@ -44,7 +44,8 @@ class EngineCore {
   // What can be said about a request before it queues: ranges, vocabulary, context, memory. Thread safe.
   Status check(const TokenizedRequest& request) const;
   int32_t context() const { return context_; }  // thread safe
-  uint64_t kv_bytes() const { return kv_bytes_; }
+  uint64_t kv_bytes() const { return kv_bytes_; }      // thread safe
+  const Scheduler& scheduler() const { return *scheduler_; }
 
   // A checked request. Its events begin in a later step.
   void submit(TokenizedRequest request, EventSink sink);

@@ -134,6 +134,8 @@ void Scheduler::promote_aged(Nanos now) {
     dequeue(*sequence);
     sequence->queue_class = static_cast<SchedulingClass>(static_cast<int>(sequence->queue_class) - 1);
     sequence->waiting_since = now;
+    // In its new class it is one of many: what it waited counts, its old class's patience does not.
+    sequence->deadline_ms = std::min(sequence->deadline_ms, to_ms(now) + target(sequence->queue_class).ttft_ms);
     queues_[static_cast<size_t>(sequence->queue_class)].add(*sequence->request->account, *sequence);
     ++stats_.promotions;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -92,8 +93,9 @@ class Scheduler {
 
   const std::vector<Sequence*>& running() const { return running_; }
   int64_t waiting() const;  // sequences without pages
-  int32_t queued_requests() const { return queued_requests_; }  // of which nothing ran yet
-  int64_t queued_tokens() const { return queued_tokens_; }
+  // Requests of which nothing ran yet, and their prompts' tokens. Thread safe.
+  int32_t queued_requests() const { return queued_requests_.load(std::memory_order_relaxed); }
+  int64_t queued_tokens() const { return queued_tokens_.load(std::memory_order_relaxed); }
   const SchedulerStats& stats() const { return stats_; }
 
  private:
@@ -131,8 +133,8 @@ class Scheduler {
   std::vector<Sequence*> running_;  // with pages, best rank first; the last one is preempted first
   std::vector<Sequence*> chosen_;   // scratch
   Sequence* hold_ = nullptr;        // waited so long for memory that no other of its rank may start before it
-  int32_t queued_requests_ = 0;
-  int64_t queued_tokens_ = 0;
+  std::atomic<int32_t> queued_requests_{0};
+  std::atomic<int64_t> queued_tokens_{0};
   uint64_t step_ = 0;
   double quantum_ms_ = 1;
   Nanos next_promotion_ = 0;
