@@ -56,7 +56,7 @@ int report(const Status& status) {
 
 int report_usage(const CLI::App& app, const Verbs& verbs, const CLI::ParseError& error) {
   std::string what = error.what();
-  std::string verb = verbs.chosen() == nullptr ? "" : " " + verbs.chosen()->get_name();
+  std::string verb = verbs.chosen() == nullptr ? "" : " " + verb_path(*verbs.chosen());
   if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what = "no verb given";
   report(invalid_argument(what + "; see 'inferens" + verb + " --help'"));
   return kExitUsage;
@@ -73,16 +73,17 @@ Status run_verb(CLI::App& app, const Verbs& verbs, const std::string& log_level)
 
 }  // namespace
 
-CLI::App& Verbs::add(const std::string& name, const std::string& description, const std::string& examples) {
-  CLI::App* verb = app_.add_subcommand(name, description);
+CLI::App& Verbs::add(const std::string& name, const std::string& description, const std::string& examples, CLI::App* parent) {
+  CLI::App* verb = (parent == nullptr ? app_ : *parent).add_subcommand(name, description);
   verb->footer("EXAMPLES\n" + examples);
   verb->get_help_ptr()->description("Show this text");
   return *verb;
 }
 
 CLI::App* Verbs::chosen() const {
-  auto parsed = app_.get_subcommands();
-  return parsed.empty() ? nullptr : parsed.front();
+  CLI::App* deepest = nullptr;
+  for (auto parsed = app_.get_subcommands(); !parsed.empty(); parsed = deepest->get_subcommands()) deepest = parsed.front();
+  return deepest;
 }
 
 Status Verbs::run_chosen() const {
@@ -110,6 +111,7 @@ int run_command_line(int argc, const char* const* argv) {
   add_rm(verbs);
   add_tokenize(verbs);
   add_perplexity(verbs);
+  add_bench(verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

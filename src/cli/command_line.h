@@ -19,11 +19,12 @@ class Verbs {
  public:
   explicit Verbs(CLI::App& app) : app_(app) {}
 
-  // One verb. `examples` are whole lines for the end of its help.
-  CLI::App& add(const std::string& name, const std::string& description, const std::string& examples);
+  // One verb, or a kind of the verb `parent`. `examples` are whole lines for the end of its help.
+  CLI::App& add(const std::string& name, const std::string& description, const std::string& examples, CLI::App* parent = nullptr);
   // What to do when `verb` was chosen, after its flags were read.
   void on_chosen(CLI::App& verb, std::function<Status()> action) { actions_.emplace_back(&verb, std::move(action)); }
 
+  // The verb that was given, or its kind; nullptr when none was.
   CLI::App* chosen() const;
   Status run_chosen() const;
 

@@ -65,6 +65,23 @@ Status give(CLI::Option& option, const std::string& value, const std::string& pl
   }
 }
 
+// A verb's section of config.toml; the kinds of a verb share it.
+const std::string& section_of(const CLI::App& verb) {
+  const CLI::App* top = &verb;
+  while (top->get_parent() != nullptr && top->get_parent()->get_parent() != nullptr) top = top->get_parent();
+  return top->get_name();
+}
+
+bool has_setting(const CLI::App& verb, const std::string& name) {
+  for (const CLI::Option* option : verb.get_options()) {
+    if (is_setting(*option) && setting_name(*option) == name) return true;
+  }
+  for (const CLI::App* kind : verb.get_subcommands([](const CLI::App*) { return true; })) {
+    if (has_setting(*kind, name)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 CLI::Option* add_integer(CLI::App& app, const std::string& flag, std::optional<int64_t>& out, int64_t low, int64_t high, const std::string& help) {
@@ -112,7 +129,7 @@ Status apply_defaults(CLI::App& verb, const Config& config) {
     std::string name = setting_name(*option);
     if (auto value = environment_flag(upper(name))) {
       if (Status s = give(*option, *value, "INFERENS_" + upper(name)); !s.ok()) return s;
-    } else if (const Config::Entry* entry = config.find(verb.get_name(), name)) {
+    } else if (const Config::Entry* entry = config.find(section_of(verb), name)) {
       if (Status s = give(*option, entry->value, config.place(*entry)); !s.ok()) return s;
     }
   }
@@ -126,7 +143,7 @@ Status check_config_keys(CLI::App& app, const Config& config) {
     for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
       if (!entry.section.empty() && verb->get_name() != entry.section) continue;
       known_section = true;
-      for (CLI::Option* option : verb->get_options()) known_key = known_key || (is_setting(*option) && setting_name(*option) == entry.key);
+      known_key = known_key || has_setting(*verb, entry.key);
     }
     if (!known_section) return invalid_argument(config.place(entry) + ": [" + entry.section + "] is not a verb; sections are named after verbs, such as [run]");
     if (!known_key) return invalid_argument(config.place(entry) + ": '" + entry.key + "' is not a setting; settings are flags without the dashes, such as temperature or max_tokens");

@@ -67,8 +67,14 @@ std::string wrap(const std::string& text, size_t indent, size_t width) {
   return out;
 }
 
+std::string verb_path(const CLI::App& verb) {
+  const CLI::App* parent = verb.get_parent();
+  const bool has_path = parent != nullptr && parent->get_parent() != nullptr;
+  return (has_path ? verb_path(*parent) + " " : "") + verb.get_name();
+}
+
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const {
-  std::string program = app->get_parent() == nullptr ? "inferens" : "inferens " + app->get_name();
+  std::string program = app->get_parent() == nullptr ? "inferens" : "inferens " + verb_path(*app);
   (void)name;  // CLI11 gives the path that the program was started with
   std::string help = wrap(app->get_description(), 0);
   help += section("USAGE", std::string(kIndent, ' ') + usage_of(*app, program) + "\n");

@@ -11,6 +11,9 @@ class HelpFormatter final : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
 
+// "bench speed": the verb as it is typed.
+std::string verb_path(const CLI::App& verb);
+
 // Words of `text` in lines of at most `width` columns, each with `indent` spaces in front. Line breaks in the text stay.
 std::string wrap(const std::string& text, size_t indent, size_t width = 80);
 

@@ -13,5 +13,6 @@ void add_rm(Verbs& verbs);
 void add_cp(Verbs& verbs);
 void add_tokenize(Verbs& verbs);
 void add_perplexity(Verbs& verbs);
+void add_bench(Verbs& verbs);
 
 }  // namespace inferens
