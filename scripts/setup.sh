@@ -9,11 +9,14 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build make pkg-config ca-certificates
   libspdlog-dev nlohmann-json3-dev libutf8proc-dev libssl-dev libcurl4-openssl-dev libarchive-dev
-  libcli11-dev libedit-dev libhwy-dev libxxhash-dev
+  libcli11-dev libedit-dev libhwy-dev libxxhash-dev libsimdjson-dev prometheus-cpp-dev
   python3 python3-pip
 )
-# To run every test: GoogleTest, PCRE2 as the reference of the pre-tokenizers, and clang for fuzzing and sanitizers.
-test_packages=(libgtest-dev libgmock-dev libpcre2-dev clang-19 libclang-rt-19-dev)
+# Boost.Asio with coroutine cancellation came with 1.81; Debian 12 has it beside an older default.
+if grep -qx 'VERSION_ID="12"' /etc/os-release 2>/dev/null; then build_packages+=(libboost1.81-dev); else build_packages+=(libboost-dev); fi
+# To run every test: GoogleTest, PCRE2 as the reference of the pre-tokenizers, and clang for fuzzing and sanitizers,
+# and a cross compiler with qemu for the kernels of aarch64.
+test_packages=(libgtest-dev libgmock-dev libpcre2-dev clang-19 libclang-rt-19-dev g++-aarch64-linux-gnu qemu-user)
 # To change the code: make format, make lint, make bench.
 dev_packages=(clang-format-19 clang-tidy-19 libbenchmark-dev)
 

@@ -15,3 +15,8 @@ endforeach()
 # What threads share, under ThreadSanitizer.
 add_test(NAME tsan.base COMMAND ${CMAKE_SOURCE_DIR}/build/tsan/tests/test_base --gtest_brief=1)
 set_tests_properties(tsan.base PROPERTIES TIMEOUT 900 LABELS sanitizer)
+
+# The kernels of the other architecture, under qemu.
+add_test(NAME kernels.aarch64
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/kernels/aarch64_under_qemu.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/aarch64)
+set_tests_properties(kernels.aarch64 PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
