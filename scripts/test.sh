@@ -3,10 +3,14 @@
 # and runs everything in one ctest run whose summary ends the output. Fails when anything does.
 #
 # INFERENS_TEST_MODELS=FOLDER   use the models there (smollm2-135m-instruct-q4_1.gguf, …) instead of fetching one
+# SANITIZED="FOLDER…"           folders of tests/ to run under AddressSanitizer and UndefinedBehaviorSanitizer too; without it
+#                               those that read bytes of strangers ("base formats text store kernels model engine serve
+#                               bench cli" is everything, and takes long)
 # JOBS=N                        parallel compilations and tests; all cores by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
+read -ra sanitized <<<"${SANITIZED:-base formats text store}"
 
 # Nothing that a test does may touch the user's own models and settings.
 export INFERENS_HOME=$PWD/build/test-home
@@ -45,9 +49,12 @@ fetch_models() {
 
 scripts/setup.sh test
 step 'release build'
-configure_and_build release -- -DINFERENS_TESTS=ON -DINFERENS_ALL_CHECKS=ON
+configure_and_build release -- -DINFERENS_TESTS=ON -DINFERENS_ALL_CHECKS=ON -DINFERENS_SANITIZED="$(IFS=';'; echo "${sanitized[*]}")"
 step 'clang build with AddressSanitizer and UndefinedBehaviorSanitizer'
-configure_and_build fuzz -- -DINFERENS_TESTS=ON
+fuzzers=(tests/fuzz/*_fuzz.cc)
+fuzzers=("${fuzzers[@]##*/}")
+fuzzers=("${fuzzers[@]%_fuzz.cc}")
+configure_and_build fuzz "${sanitized[@]/#/test_}" "${fuzzers[@]/#/fuzz_}" -- -DINFERENS_TESTS=ON
 step 'ThreadSanitizer build'
 configure_and_build tsan test_base -- -DINFERENS_TESTS=ON
 step 'models'
