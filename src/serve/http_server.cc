@@ -1,5 +1,7 @@
 #include "serve/http_server.h"
 
+#include <sys/resource.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -40,6 +42,14 @@ std::string make_request_id() {
     for (int i = 0; i < 8; ++i, bits >>= 4) id += kHex[bits & 15];
   }
   return id;
+}
+
+// A connection is a descriptor, and the usual soft limit of 1024 is below what is promised.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) spdlog::warn("the limit of open files stays low; many connections will be turned away");
 }
 
 StatusOr<tcp::endpoint> resolve(asio::io_context& io, const std::string& host, uint16_t port) {
@@ -195,6 +205,7 @@ struct HttpServer::State {
 };
 
 StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpService& service) {
+  raise_descriptor_limit();
   auto state = std::make_unique<State>(std::move(options), service);
   if (Status status = state->listen(); !status.ok()) return status;
   if (state->options.handle_signals) {

@@ -214,6 +214,7 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
     const Nanos start = system_clock().now();
     const HttpLimits& limits = context_->limits;
     extra_.clear();
+    head_only_ = false;
     request_ = std::make_shared<HttpRequest>();
     request_->id = context_->make_request_id();
     Parser parser;

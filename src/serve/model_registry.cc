@@ -223,8 +223,9 @@ void ModelRegistry::unload_idle() {
   const Nanos now = system_clock().now();
   for (auto it = loaded_.begin(); it != loaded_.end();) {
     Entry& entry = it->second;
-    if (entry.model.use_count() > 1) entry.last_used = now;
-    const bool idle = now - entry.last_used >= options_.keep_alive;
+    const bool in_use = entry.model.use_count() > 1;
+    if (in_use) entry.last_used = now;
+    const bool idle = !in_use && now - entry.last_used >= options_.keep_alive;
     if (idle) spdlog::info("model '{}' was idle and leaves memory", it->first);
     it = idle ? loaded_.erase(it) : std::next(it);
   }
