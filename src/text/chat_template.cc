@@ -20,7 +20,8 @@ using jinja::Variables;
 
 // Some templates spell control tokens with the role inside ("<|" + role + "|>"). These words cannot do harm there: each
 // is a role such templates mean. Any other role is the caller's own text.
-constexpr std::array<std::string_view, 8> kRoles = {"system", "user", "assistant", "tool", "developer", "function", "ipython", "model"};
+constexpr std::array<std::string_view, 8> kRoles = {"system",    "user",     "assistant", "tool",
+                                                    "developer", "function", "ipython",   "model"};
 
 // Appended to the message to continue, so that the place to cut is found in the rendered text (the trailing space tells
 // whether the template trims). The same words as Hugging Face's.
@@ -32,8 +33,12 @@ Text text_of(Runtime& runtime, std::string_view bytes, bool trusted) {
   text.append(bytes, trusted);
   return text.take();
 }
-Value input(Runtime& runtime, std::string_view bytes) { return Value(text_of(runtime, bytes, false)); }
-Value key(std::string_view name) { return Value(Text::trusted(std::string(name))); }
+Value input(Runtime& runtime, std::string_view bytes) {
+  return Value(text_of(runtime, bytes, false));
+}
+Value key(std::string_view name) {
+  return Value(Text::trusted(std::string(name)));
+}
 
 Value role_value(Runtime& runtime, const std::string& role) {
   return Value(text_of(runtime, role, std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end()));
@@ -66,9 +71,11 @@ Value message_value(Runtime& runtime, const ChatMessage& message, std::string_vi
   // gpt-oss reads the reasoning as `thinking`, everyone else as `reasoning_content`.
   if (!message.reasoning_content.empty()) result.set(key("thinking"), input(runtime, message.reasoning_content));
   result.set(key("role"), role_value(runtime, message.role));
-  result.set(key("content"), message.has_content ? input(runtime, message.content + std::string(content_suffix)) : Value());
+  result.set(key("content"),
+             message.has_content ? input(runtime, message.content + std::string(content_suffix)) : Value());
   if (!message.name.empty()) result.set(key("name"), input(runtime, message.name));
-  if (!message.reasoning_content.empty()) result.set(key("reasoning_content"), input(runtime, message.reasoning_content));
+  if (!message.reasoning_content.empty())
+    result.set(key("reasoning_content"), input(runtime, message.reasoning_content));
   if (!message.tool_calls.empty()) {
     std::vector<Value> calls;
     for (const ToolCall& call : message.tool_calls) calls.push_back(tool_call_value(runtime, call));
@@ -86,7 +93,8 @@ void add_extra_variables(Runtime& runtime, const std::string& json, Variables& v
                                                                   "bos_token", "eos_token", "continue_final_message"};
     const std::string_view spelled = name.text().view();
     if (std::find(kReserved.begin(), kReserved.end(), spelled) != kReserved.end()) {
-      jinja::fail_input("template variables: '" + std::string(spelled) + "' is set by the server and cannot be overridden");
+      jinja::fail_input("template variables: '" + std::string(spelled) +
+                        "' is set by the server and cannot be overridden");
     }
     variables.insert_or_assign(std::string(spelled), value);
   }
@@ -121,13 +129,17 @@ StatusOr<size_t> find_cut(const Text& rendered, const std::string& content) {
 class JinjaChatTemplate final : public ChatTemplate {
  public:
   JinjaChatTemplate(std::string source, jinja::Template parsed, std::string bos_token, std::string eos_token)
-      : source_(std::move(source)), template_(std::move(parsed)), bos_token_(std::move(bos_token)), eos_token_(std::move(eos_token)) {}
+      : source_(std::move(source)),
+        template_(std::move(parsed)),
+        bos_token_(std::move(bos_token)),
+        eos_token_(std::move(eos_token)) {}
 
   const std::string& source() const override { return source_; }
 
   StatusOr<std::vector<PromptPiece>> render(const ChatPrompt& prompt, const Clock& clock) const override {
     if (Status status = check_continue(prompt); !status.ok()) return status;
-    auto rendered = template_.render([&](Runtime& runtime, Variables& variables) { fill(runtime, prompt, variables); }, clock);
+    auto rendered =
+        template_.render([&](Runtime& runtime, Variables& variables) { fill(runtime, prompt, variables); }, clock);
     if (!rendered.ok()) return rendered.status();
     if (!prompt.continue_final_message) return to_pieces(*rendered, rendered->size());
     auto cut = find_cut(*rendered, prompt.messages.back().content);
@@ -163,7 +175,8 @@ class JinjaChatTemplate final : public ChatTemplate {
     }
     variables.insert_or_assign("tools", tools);
     variables.emplace("documents", Value());
-    variables.insert_or_assign("add_generation_prompt", Value(prompt.add_generation_prompt && !prompt.continue_final_message));
+    variables.insert_or_assign("add_generation_prompt",
+                               Value(prompt.add_generation_prompt && !prompt.continue_final_message));
     variables.insert_or_assign("bos_token", Value(Text::trusted(bos_token_)));
     variables.insert_or_assign("eos_token", Value(Text::trusted(eos_token_)));
   }
@@ -179,7 +192,8 @@ StatusOr<std::unique_ptr<ChatTemplate>> ChatTemplate::parse(const std::string& s
                                                             const std::string& eos_token) {
   auto parsed = jinja::Template::parse(source);
   if (!parsed.ok()) return parsed.status();
-  return std::unique_ptr<ChatTemplate>(std::make_unique<JinjaChatTemplate>(source, *std::move(parsed), bos_token, eos_token));
+  return std::unique_ptr<ChatTemplate>(
+      std::make_unique<JinjaChatTemplate>(source, *std::move(parsed), bos_token, eos_token));
 }
 
 }  // namespace inferens

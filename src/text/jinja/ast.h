@@ -12,7 +12,26 @@ namespace inferens::jinja {
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-enum class Operator { kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow, kNeg, kPos, kNot, kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
+enum class Operator {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kNeg,
+  kPos,
+  kNot,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kIn,
+  kNotIn
+};
 
 // Where a variable lives: `up` scopes above the current one, at `slot`.
 struct VariableRef {
@@ -32,20 +51,20 @@ struct Test;    // tests.h
 
 struct Expression {
   enum class Kind {
-    kConstant,     // value
-    kName,         // name, ref
-    kNamespaceRef, // name (the namespace), attribute; only as a target of set
-    kTuple,        // children
-    kList,         // children
-    kDict,         // children: key, value, key, value…
-    kAttribute,    // children[0] . name
-    kItem,         // children[0] [children[1]]
-    kSlice,        // children: start, stop, step (each may be null); only as children[1] of kItem
-    kCall,         // children[0] (arguments)
-    kFilter,       // children[0] | name(arguments); children[0] null: the body of a filter block
-    kTest,         // children[0] is name(arguments)
-    kUnary,        // op children[0]
-    kBinary,       // children[0] op children[1]
+    kConstant,      // value
+    kName,          // name, ref
+    kNamespaceRef,  // name (the namespace), attribute; only as a target of set
+    kTuple,         // children
+    kList,          // children
+    kDict,          // children: key, value, key, value…
+    kAttribute,     // children[0] . name
+    kItem,          // children[0] [children[1]]
+    kSlice,         // children: start, stop, step (each may be null); only as children[1] of kItem
+    kCall,          // children[0] (arguments)
+    kFilter,        // children[0] | name(arguments); children[0] null: the body of a filter block
+    kTest,          // children[0] is name(arguments)
+    kUnary,         // op children[0]
+    kBinary,        // children[0] op children[1]
     kAnd,
     kOr,
     kConcat,       // children joined by ~
@@ -67,7 +86,8 @@ struct Expression {
   const Test* test = nullptr;
 };
 
-// What a scope does with each of its variables when it is entered (jinja2's idtracking, which decides what templates see).
+// What a scope does with each of its variables when it is entered (jinja2's idtracking, which decides what templates
+// see).
 struct Scope {
   enum class Load { kParameter, kResolve, kAlias, kUndefined };
   struct Variable {
@@ -87,7 +107,7 @@ struct Signature {
   std::vector<VariableRef> slots;
   std::vector<ExpressionPtr> defaults;  // for the last names
   bool uses_caller = false, uses_kwargs = false, uses_varargs = false;
-  bool names_caller = false;            // "caller" is among the names
+  bool names_caller = false;  // "caller" is among the names
   VariableRef caller, kwargs, varargs;
 };
 

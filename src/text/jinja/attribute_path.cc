@@ -14,7 +14,8 @@ Value path_part(Budget& budget, const Text& path, size_t begin, size_t end) {
   const std::string_view part = path.view().substr(begin, end - begin);
   int64_t index = 0;
   const auto parsed = std::from_chars(part.data(), part.data() + part.size(), index);
-  const bool digits = !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits =
+      !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits && parsed.ec == std::errc()) return Value(index);
   TextBuilder text(budget);
   text.append(path, begin, end);

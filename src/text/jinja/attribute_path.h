@@ -9,7 +9,8 @@ namespace inferens::jinja {
 
 class AttributePath {
  public:
-  // attribute: None (the item itself), a dotted string, or an integer. default_value: used for what is undefined on the way.
+  // attribute: None (the item itself), a dotted string, or an integer. default_value: used for what is undefined on the
+  // way.
   AttributePath(Runtime& runtime, const Value& attribute, bool ignore_case = false, Value default_value = Value());
   Value get(const Value& item) const;
 

@@ -80,7 +80,10 @@ Value conjugate(Runtime&, const Value& self, const Arguments& a) {
 Value bit_length(Runtime&, const Value& self, const Arguments& a) {
   (void)a.bind("bit_length", {});
   int64_t bits = 0;
-  for (uint64_t v = self.integer() < 0 ? 0 - static_cast<uint64_t>(self.integer()) : static_cast<uint64_t>(self.integer()); v; v >>= 1) ++bits;
+  for (uint64_t v = self.integer() < 0 ? 0 - static_cast<uint64_t>(self.integer())
+                                       : static_cast<uint64_t>(self.integer());
+       v; v >>= 1)
+    ++bits;
   return Value(bits);
 }
 
@@ -112,7 +115,8 @@ Method find_container_method(const Value& self, std::string_view name) {
   if (self.is(Kind::kFloat)) return find_in(kFloatMethods, name);
   if (!self.is(Kind::kSequence)) return nullptr;
   const SequenceKind kind = self.sequence()->kind;
-  if (kind == SequenceKind::kDictKeys || kind == SequenceKind::kDictValues || kind == SequenceKind::kDictItems) return nullptr;
+  if (kind == SequenceKind::kDictKeys || kind == SequenceKind::kDictValues || kind == SequenceKind::kDictItems)
+    return nullptr;
   if (kind == SequenceKind::kList && name == "copy") return copy;
   return find_in(kSequenceMethods, name);
 }
@@ -122,7 +126,8 @@ Method find_method(const Value& self, std::string_view name) {
 }
 
 bool is_unsafe_attribute(const Value& self, std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kList = {"append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
+  static constexpr std::array<std::string_view, 8> kList = {"append", "clear", "pop",    "reverse",
+                                                            "insert", "sort",  "extend", "remove"};
   static constexpr std::array<std::string_view, 5> kDict = {"clear", "pop", "popitem", "setdefault", "update"};
   const auto in = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
   if (self.is(Kind::kDict)) return in(kDict);

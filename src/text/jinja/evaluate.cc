@@ -13,17 +13,28 @@ Value Interpreter::evaluate(const Expression& node, Frame& frame) {
   const Runtime::Depth depth(runtime_);
   runtime_.budget().step();
   switch (node.kind) {
-    case Kind::kConstant: return node.value;
-    case Kind::kName: return evaluate_name(node, frame);
-    case Kind::kTuple: return make_tuple(runtime_.budget(), evaluate_all(node.children, frame));
-    case Kind::kList: return make_list(runtime_.budget(), evaluate_all(node.children, frame));
-    case Kind::kDict: return evaluate_dict(node, frame);
-    case Kind::kAttribute: return get_attribute(runtime_, evaluate(*node.children[0], frame), node.name);
-    case Kind::kItem: return evaluate_item(node, frame);
-    case Kind::kCall: return evaluate_call(node, frame, nullptr);
-    case Kind::kFilter: return evaluate_filter(node, frame, nullptr);
-    case Kind::kTest: return Value(evaluate_test(node, frame));
-    case Kind::kUnary: return unary(runtime_, node.op, evaluate(*node.children[0], frame));
+    case Kind::kConstant:
+      return node.value;
+    case Kind::kName:
+      return evaluate_name(node, frame);
+    case Kind::kTuple:
+      return make_tuple(runtime_.budget(), evaluate_all(node.children, frame));
+    case Kind::kList:
+      return make_list(runtime_.budget(), evaluate_all(node.children, frame));
+    case Kind::kDict:
+      return evaluate_dict(node, frame);
+    case Kind::kAttribute:
+      return get_attribute(runtime_, evaluate(*node.children[0], frame), node.name);
+    case Kind::kItem:
+      return evaluate_item(node, frame);
+    case Kind::kCall:
+      return evaluate_call(node, frame, nullptr);
+    case Kind::kFilter:
+      return evaluate_filter(node, frame, nullptr);
+    case Kind::kTest:
+      return Value(evaluate_test(node, frame));
+    case Kind::kUnary:
+      return unary(runtime_, node.op, evaluate(*node.children[0], frame));
     case Kind::kBinary: {
       const Value left = evaluate(*node.children[0], frame);
       return binary(runtime_, node.op, left, evaluate(*node.children[1], frame));
@@ -34,11 +45,16 @@ Value Interpreter::evaluate(const Expression& node, Frame& frame) {
       const bool decided = truthy(runtime_, left) == (node.kind == Kind::kOr);
       return decided ? left : evaluate(*node.children[1], frame);
     }
-    case Kind::kConcat: return evaluate_concat(node, frame);
-    case Kind::kCompare: return evaluate_compare(node, frame);
-    case Kind::kConditional: return evaluate_conditional(node, frame);
-    case Kind::kSlice: fail("unhashable type: 'slice'");
-    case Kind::kNamespaceRef: break;
+    case Kind::kConcat:
+      return evaluate_concat(node, frame);
+    case Kind::kCompare:
+      return evaluate_compare(node, frame);
+    case Kind::kConditional:
+      return evaluate_conditional(node, frame);
+    case Kind::kSlice:
+      fail("unhashable type: 'slice'");
+    case Kind::kNamespaceRef:
+      break;
   }
   fail("not an expression");
 }
@@ -83,9 +99,11 @@ Value Interpreter::evaluate_item(const Expression& node, Frame& frame) {
 Arguments Interpreter::evaluate_arguments(const CallArguments& arguments, Frame& frame) {
   Arguments result;
   result.positional = evaluate_all(arguments.positional, frame);
-  for (const auto& [name, node] : arguments.keyword) result.keyword.emplace_back(Text::trusted(name), evaluate(*node, frame));
+  for (const auto& [name, node] : arguments.keyword)
+    result.keyword.emplace_back(Text::trusted(name), evaluate(*node, frame));
   if (arguments.star) {
-    for (Value& value : collect(runtime_, evaluate(*arguments.star, frame))) result.positional.push_back(std::move(value));
+    for (Value& value : collect(runtime_, evaluate(*arguments.star, frame)))
+      result.positional.push_back(std::move(value));
   }
   if (arguments.double_star) {
     const Value extra = evaluate(*arguments.double_star, frame);

@@ -31,7 +31,9 @@ class ExpressionParser {
   const Token& look() const { return tokens_[at_ + 1 < tokens_.size() ? at_ + 1 : at_]; }
   Token next();
   bool is_name(std::string_view name) const { return current().kind == Token::Kind::kName && current().value == name; }
-  bool is_operator(std::string_view op) const { return current().kind == Token::Kind::kOperator && current().value == op; }
+  bool is_operator(std::string_view op) const {
+    return current().kind == Token::Kind::kOperator && current().value == op;
+  }
   bool skip_name(std::string_view name);
   bool skip_operator(std::string_view op);
   void expect_operator(std::string_view op);
@@ -41,9 +43,8 @@ class ExpressionParser {
   static std::string describe(const Token& token);
 
   ExpressionPtr parse_expression(bool with_conditional = true);
-  // `end_name`: a word that ends the tuple ("in", "recursive"), or empty.
-  ExpressionPtr parse_tuple(bool with_conditional, std::string_view end_name, bool explicit_parentheses);
-  ExpressionPtr parse_target(std::string_view end_name, bool with_namespace);
+  ExpressionPtr parse_tuple(bool with_conditional, bool explicit_parentheses = false);
+  ExpressionPtr parse_target(bool with_namespace);
   std::string parse_target_name();
   ExpressionPtr parse_filter_chain(ExpressionPtr node, bool start_inline);
 
@@ -51,7 +52,8 @@ class ExpressionParser {
   ExpressionPtr make(Expression::Kind kind, int line) const;
   ExpressionPtr finish(ExpressionPtr node) const;  // sets and checks the height
   ExpressionPtr make_unary(Operator op, ExpressionPtr operand, int line) const;
-  ExpressionPtr make_binary(Expression::Kind kind, Operator op, ExpressionPtr left, ExpressionPtr right, int line) const;
+  ExpressionPtr make_binary(Expression::Kind kind, Operator op, ExpressionPtr left, ExpressionPtr right,
+                            int line) const;
   ExpressionPtr parse_conditional();
   ExpressionPtr parse_or();
   ExpressionPtr parse_and();
@@ -74,7 +76,7 @@ class ExpressionParser {
   ExpressionPtr parse_test(ExpressionPtr node);
   ExpressionPtr parse_target_part(bool with_namespace);
   CallArguments parse_arguments();
-  bool at_tuple_end(std::string_view end_name) const;
+  bool at_tuple_end() const;
 
   std::vector<Token> tokens_;
   size_t at_ = 0;

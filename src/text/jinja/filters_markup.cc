@@ -28,7 +28,9 @@ Value safe(Runtime& r, const Value& value, const Arguments& a) {
 }
 
 Value tojson(Runtime& r, const Value& value, const Arguments& a) {
-  const auto args = a.bind("tojson", {{"ensure_ascii", Value(false)}, {"indent", Value()}, {"separators", Value()}, {"sort_keys", Value(false)}});
+  const auto args = a.bind(
+      "tojson",
+      {{"ensure_ascii", Value(false)}, {"indent", Value()}, {"separators", Value()}, {"sort_keys", Value(false)}});
   JsonStyle style;
   style.ensure_ascii = truthy(r, args[0]);
   if (args[1].is_text()) {
@@ -43,7 +45,8 @@ Value tojson(Runtime& r, const Value& value, const Arguments& a) {
   style.key_separator = Text::untrusted(": ");
   if (!args[2].is_none()) {
     const std::vector<Value> separators = collect(r, args[2]);
-    if (separators.size() != 2 || !separators[0].is_text() || !separators[1].is_text()) fail("tojson: separators must be two strings");
+    if (separators.size() != 2 || !separators[0].is_text() || !separators[1].is_text())
+      fail("tojson: separators must be two strings");
     style.item_separator = separators[0].text();
     style.key_separator = separators[1].text();
   }
@@ -56,7 +59,8 @@ Text quote_url(Runtime& r, const Value& value, bool for_query) {
   TextBuilder out(r.budget());
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text.view()[i]);
-    const bool plain = c < 0x80 && (is_alpha(c) || is_decimal(c) || std::string_view("_.-~").find(static_cast<char>(c)) != std::string_view::npos);
+    const bool plain = c < 0x80 && (is_alpha(c) || is_decimal(c) ||
+                                    std::string_view("_.-~").find(static_cast<char>(c)) != std::string_view::npos);
     if (plain || (c == '/' && !for_query)) {
       out.append(text, i, i + 1);
     } else if (c == ' ' && for_query) {
@@ -95,7 +99,8 @@ Value xmlattr(Runtime& r, const Value& value, const Arguments& a) {
   for (const auto& [key, item] : value.dict()->entries) {
     if (item.is_none() || item.is_undefined()) continue;
     if (!key.is_text()) fail("xmlattr keys must be strings");
-    if (key.text().view().find_first_of(" \t\n\r\f\v/>=") != std::string_view::npos) fail("invalid character in attribute name");
+    if (key.text().view().find_first_of(" \t\n\r\f\v/>=") != std::string_view::npos)
+      fail("invalid character in attribute name");
     if (!out.empty() || truthy(r, args[0])) out.append(" ", false);
     out.append(escape(r, key));
     out.append("=\"", false);
@@ -151,7 +156,8 @@ Value striptags(Runtime& r, const Value& value, const Arguments& a) {
   const Text joined = join_texts(r, Text::untrusted(" "), words);
   TextBuilder out(r.budget());
   for (size_t at = 0; at < joined.size();) {
-    const auto [meaning, length] = joined.view()[at] == '&' ? read_entity(joined.view(), at) : std::pair<std::string, size_t>{"", 0};
+    const auto [meaning, length] =
+        joined.view()[at] == '&' ? read_entity(joined.view(), at) : std::pair<std::string, size_t>{"", 0};
     if (length == 0) {
       out.append(joined, at, at + 1);
       ++at;
@@ -186,19 +192,32 @@ Value pprint(Runtime& r, const Value& value, const Arguments& a) {
   append_repr(r, sorted_for_print(r, value), out);
   const Text text = out.take();
   const bool container = value.is(Kind::kDict) || value.is(Kind::kSequence) || value.is_text();
-  if (container && text.length() > 80) fail_unsupported("pprint of more than one line is not supported; use tojson(indent=2)");
+  if (container && text.length() > 80)
+    fail_unsupported("pprint of more than one line is not supported; use tojson(indent=2)");
   return Value(text);
 }
 
-Value refuse_urlize(Runtime&, const Value&, const Arguments&) { fail_unsupported("the urlize filter makes HTML links, which a prompt cannot use"); }
+Value refuse_urlize(Runtime&, const Value&, const Arguments&) {
+  fail_unsupported("the urlize filter makes HTML links, which a prompt cannot use");
+}
 
 constexpr std::array<Filter, 10> kFilters = {{
-    {"e", escape_filter}, {"escape", escape_filter}, {"forceescape", force_escape}, {"pprint", pprint}, {"safe", safe},
-    {"striptags", striptags}, {"tojson", tojson}, {"urlencode", urlencode}, {"urlize", refuse_urlize}, {"xmlattr", xmlattr},
+    {"e", escape_filter},
+    {"escape", escape_filter},
+    {"forceescape", force_escape},
+    {"pprint", pprint},
+    {"safe", safe},
+    {"striptags", striptags},
+    {"tojson", tojson},
+    {"urlencode", urlencode},
+    {"urlize", refuse_urlize},
+    {"xmlattr", xmlattr},
 }};
 
 }  // namespace
 
-std::span<const Filter> markup_filters() { return kFilters; }
+std::span<const Filter> markup_filters() {
+  return kFilters;
+}
 
 }  // namespace inferens::jinja

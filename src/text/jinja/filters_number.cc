@@ -49,7 +49,8 @@ Value int_filter(Runtime&, const Value& value, const Arguments& a) {
   if (value.is(Kind::kFloat) && std::isinf(value.number())) fail("cannot convert float infinity to integer");
   if (value.is_text()) {
     if (!args[1].is_integral()) fail("int: base must be an integer");
-    if (const auto parsed = parse_int(value.text().view(), args[1].integer())) return Value(*parsed).marked_input(input);
+    if (const auto parsed = parse_int(value.text().view(), args[1].integer()))
+      return Value(*parsed).marked_input(input);
   }
   const auto number = to_double(value);
   const auto whole = number ? truncated(*number) : std::nullopt;
@@ -112,7 +113,9 @@ Value filesizeformat(Runtime& r, const Value& value, const Arguments& a) {
   const auto number = to_double(value);
   if (!number) fail("filesizeformat needs a number");
   const double base = binary ? 1024 : 1000, bytes = *number;
-  const auto text = [&](const std::string& s) { return Value(comes_from_input(value) ? Text::untrusted(s) : Text::trusted(s)); };
+  const auto text = [&](const std::string& s) {
+    return Value(comes_from_input(value) ? Text::untrusted(s) : Text::trusted(s));
+  };
   if (bytes == 1) return text("1 Byte");
   if (bytes < base) {
     const auto whole = truncated(bytes);
@@ -130,11 +133,16 @@ Value filesizeformat(Runtime& r, const Value& value, const Arguments& a) {
   return Value();
 }
 
-constexpr std::array<Filter, 5> kFilters = {
-    {{"abs", abs_filter}, {"filesizeformat", filesizeformat}, {"float", float_filter}, {"int", int_filter}, {"round", round_filter}}};
+constexpr std::array<Filter, 5> kFilters = {{{"abs", abs_filter},
+                                             {"filesizeformat", filesizeformat},
+                                             {"float", float_filter},
+                                             {"int", int_filter},
+                                             {"round", round_filter}}};
 
 }  // namespace
 
-std::span<const Filter> number_filters() { return kFilters; }
+std::span<const Filter> number_filters() {
+  return kFilters;
+}
 
 }  // namespace inferens::jinja

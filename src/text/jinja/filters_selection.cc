@@ -19,14 +19,16 @@ Value attr(Runtime& r, const Value& value, const Arguments& a) {
   const Value name = a.bind("attr", {{"name"}})[0];
   if (!name.is_text()) fail("attribute name must be string, not '" + std::string(type_name(name)) + "'");
   if (auto attribute = find_attribute(r, value, name.text().view())) return *attribute;
-  return Value::undefined("'" + std::string(type_name(value)) + " object' has no attribute '" + name.text().str() + "'");
+  return Value::undefined("'" + std::string(type_name(value)) + " object' has no attribute '" + name.text().str() +
+                          "'");
 }
 
 using Transform = std::function<Value(const Value&)>;
 
 Transform make_transform(Runtime& r, const Arguments& a) {
-  const bool by_attribute = a.positional.empty() && !a.keyword.empty() &&
-                            std::any_of(a.keyword.begin(), a.keyword.end(), [](const auto& k) { return k.first.view() == "attribute"; });
+  const bool by_attribute =
+      a.positional.empty() && !a.keyword.empty() &&
+      std::any_of(a.keyword.begin(), a.keyword.end(), [](const auto& k) { return k.first.view() == "attribute"; });
   if (by_attribute) {
     const auto args = a.bind("map", {{"attribute"}, {"default", Value()}});
     return [path = AttributePath(r, args[0], false, args[1])](const Value& item) { return path.get(item); };
@@ -42,20 +44,21 @@ Transform make_transform(Runtime& r, const Arguments& a) {
 // The stream of what `keep` lets through, prepared when its first item is asked for.
 template <class Prepare>
 Value lazy(Runtime& r, const Value& value, Prepare prepare) {
-  return Value(r.make<Generator>([&r, value, prepare, started = false, source = Next(), step = std::function<bool(Value&)>()](Value& out) mutable {
-    if (!started) {
-      started = true;
-      if (!truthy(r, value)) return false;
-      step = prepare();
-      source = iterate(r, value);
-    }
-    if (!source) return false;
-    while (source(out)) {
-      r.budget().step();
-      if (step(out)) return true;
-    }
-    return false;
-  }));
+  return Value(r.make<Generator>(
+      [&r, value, prepare, started = false, source = Next(), step = std::function<bool(Value&)>()](Value& out) mutable {
+        if (!started) {
+          started = true;
+          if (!truthy(r, value)) return false;
+          step = prepare();
+          source = iterate(r, value);
+        }
+        if (!source) return false;
+        while (source(out)) {
+          r.budget().step();
+          if (step(out)) return true;
+        }
+        return false;
+      }));
 }
 
 Value map(Runtime& r, const Value& value, const Arguments& a) {
@@ -81,7 +84,9 @@ std::function<bool(Value&)> make_selector(Runtime& r, const Arguments& a, bool b
   if (!test) fail("no test of the name that select or reject was given");
   Arguments rest = a;
   rest.positional.erase(rest.positional.begin(), rest.positional.begin() + static_cast<ptrdiff_t>(at) + 1);
-  return [&r, path, keep, test, rest = std::move(rest)](Value& item) { return test->apply(r, path.get(item), rest) == keep; };
+  return [&r, path, keep, test, rest = std::move(rest)](Value& item) {
+    return test->apply(r, path.get(item), rest) == keep;
+  };
 }
 
 template <bool kByAttribute, bool kKeep>
@@ -90,12 +95,20 @@ Value select(Runtime& r, const Value& value, const Arguments& a) {
 }
 
 constexpr std::array<Filter, 8> kFilters = {{
-    {"attr", attr}, {"d", default_filter}, {"default", default_filter}, {"map", map}, {"reject", select<false, false>},
-    {"rejectattr", select<true, false>}, {"select", select<false, true>}, {"selectattr", select<true, true>},
+    {"attr", attr},
+    {"d", default_filter},
+    {"default", default_filter},
+    {"map", map},
+    {"reject", select<false, false>},
+    {"rejectattr", select<true, false>},
+    {"select", select<false, true>},
+    {"selectattr", select<true, true>},
 }};
 
 }  // namespace
 
-std::span<const Filter> selection_filters() { return kFilters; }
+std::span<const Filter> selection_filters() {
+  return kFilters;
+}
 
 }  // namespace inferens::jinja

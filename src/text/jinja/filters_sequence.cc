@@ -11,11 +11,6 @@
 namespace inferens::jinja {
 namespace {
 
-int64_t int_argument(const Value& value) {
-  if (!value.is_integral()) fail("'" + std::string(type_name(value)) + "' object cannot be interpreted as an integer");
-  return value.integer();
-}
-
 // A stream over values that are already there.
 Value stream(Runtime& r, std::vector<Value> items) {
   return Value(r.make<Generator>([items = std::move(items), at = size_t{0}](Value& out) mutable {
@@ -27,13 +22,14 @@ Value stream(Runtime& r, std::vector<Value> items) {
 
 // A stream whose values are worked out when the first is asked for, so that errors come when Python's would.
 Value late_stream(Runtime& r, std::function<std::vector<Value>()> make) {
-  return Value(r.make<Generator>([make = std::move(make), items = std::vector<Value>(), at = size_t{0}, made = false](Value& out) mutable {
-    if (!made) items = make();
-    made = true;
-    if (at >= items.size()) return false;
-    out = items[at++];
-    return true;
-  }));
+  return Value(r.make<Generator>(
+      [make = std::move(make), items = std::vector<Value>(), at = size_t{0}, made = false](Value& out) mutable {
+        if (!made) items = make();
+        made = true;
+        if (at >= items.size()) return false;
+        out = items[at++];
+        return true;
+      }));
 }
 
 // Indexes of `keys` in order. Stable, also in reverse.
@@ -41,7 +37,8 @@ std::vector<size_t> sorted_order(Runtime& r, const std::vector<Value>& keys, boo
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
-    return reverse ? compare(r.budget(), keys[y], keys[x]).value_or(1) < 0 : compare(r.budget(), keys[x], keys[y]).value_or(1) < 0;
+    return reverse ? compare(r.budget(), keys[y], keys[x]).value_or(1) < 0
+                   : compare(r.budget(), keys[x], keys[y]).value_or(1) < 0;
   });
   return order;
 }
@@ -52,13 +49,14 @@ Value batch(Runtime& r, const Value& value, const Arguments& a) {
     const auto line = args[0].is_number() ? args[0].number() : -1;
     std::vector<Value> lines, current;
     for (const Value& item : collect(r, value)) {
-      if (static_cast<double>(current.size()) == line) lines.push_back(make_list(r.budget(), std::exchange(current, {})));
+      if (static_cast<double>(current.size()) == line)
+        lines.push_back(make_list(r.budget(), std::exchange(current, {})));
       current.push_back(item);
     }
     if (!current.empty()) {
-      const int64_t count = args[1].is_none() ? 0 : int_argument(args[0]);
+      const int64_t count = args[1].is_none() ? 0 : integer_argument(args[0]);
       while (static_cast<int64_t>(current.size()) < count) {
-        r.budget().step();
+        r.budget().memory(2 * sizeof(Value));
         current.push_back(args[1]);
       }
       lines.push_back(make_list(r.budget(), std::move(current)));
@@ -71,7 +69,7 @@ Value slice(Runtime& r, const Value& value, const Arguments& a) {
   const auto args = a.bind("slice", {{"slices"}, {"fill_with", Value()}});
   return late_stream(r, [&r, value, args] {
     const std::vector<Value> items = collect(r, value);
-    const int64_t slices = int_argument(args[0]), length = static_cast<int64_t>(items.size());
+    const int64_t slices = integer_argument(args[0]), length = static_cast<int64_t>(items.size());
     if (slices == 0) fail("integer division or modulo by zero");
     std::vector<Value> result;
     int64_t begin = 0;
@@ -81,7 +79,7 @@ Value slice(Runtime& r, const Value& value, const Arguments& a) {
       std::vector<Value> part(items.begin() + begin, items.begin() + end);
       if (!args[1].is_none() && !extra) part.push_back(args[1]);
       result.push_back(make_list(r.budget(), std::move(part)));
-      r.budget().step();
+      r.budget().memory(2 * sizeof(Value));
       begin = end;
     }
     return result;
@@ -89,7 +87,8 @@ Value slice(Runtime& r, const Value& value, const Arguments& a) {
 }
 
 Value dictsort(Runtime& r, const Value& value, const Arguments& a) {
-  const auto args = a.bind("dictsort", {{"case_sensitive", Value(false)}, {"by", Value(Text::trusted("key"))}, {"reverse", Value(false)}});
+  const auto args = a.bind(
+      "dictsort", {{"case_sensitive", Value(false)}, {"by", Value(Text::trusted("key"))}, {"reverse", Value(false)}});
   const std::string_view by = args[1].is_text() ? args[1].text().view() : "";
   if (by != "key" && by != "value") fail("You can only sort by either \"key\" or \"value\"");
   if (value.is_undefined()) fail_undefined(value);
@@ -106,7 +105,8 @@ Value dictsort(Runtime& r, const Value& value, const Arguments& a) {
 }
 
 Value sort(Runtime& r, const Value& value, const Arguments& a) {
-  const auto args = a.bind("sort", {{"reverse", Value(false)}, {"case_sensitive", Value(false)}, {"attribute", Value()}});
+  const auto args =
+      a.bind("sort", {{"reverse", Value(false)}, {"case_sensitive", Value(false)}, {"attribute", Value()}});
   const auto paths = split_attribute_paths(r, args[2], !truthy(r, args[1]));
   const std::vector<Value> items = collect(r, value);
   std::vector<Value> keys, sorted;
@@ -132,7 +132,8 @@ Value unique(Runtime& r, const Value& value, const Arguments& a) {
       if (key.is_text()) {
         fresh = text_keys.emplace(key.text().str(), true).second;
       } else {
-        fresh = std::none_of(other_keys.begin(), other_keys.end(), [&](const Value& k) { return equals(r.budget(), k, key); });
+        fresh = std::none_of(other_keys.begin(), other_keys.end(),
+                             [&](const Value& k) { return equals(r.budget(), k, key); });
         if (fresh) other_keys.push_back(key);
       }
       if (fresh) result.push_back(item);
@@ -229,7 +230,8 @@ Value groupby(Runtime& r, const Value& value, const Arguments& a) {
   for (size_t begin = 0; begin < order.size();) {
     std::vector<Value> members;
     size_t end = begin;
-    while (end < order.size() && equals(r.budget(), keys[order[begin]], keys[order[end]])) members.push_back(all[order[end++]]);
+    while (end < order.size() && equals(r.budget(), keys[order[begin]], keys[order[end]]))
+      members.push_back(all[order[end++]]);
     if (end == begin) members.push_back(all[order[end++]]);  // a NaN equals nothing
     const Value shown = fold ? shown_path.get(members[0]) : keys[order[begin]];
     groups.push_back(make_list(r.budget(), {shown, make_list(r.budget(), std::move(members))}, SequenceKind::kGroup));
@@ -243,13 +245,29 @@ Value refuse_random(Runtime&, const Value&, const Arguments&) {
 }
 
 constexpr std::array<Filter, 17> kFilters = {{
-    {"batch", batch}, {"count", length}, {"dictsort", dictsort}, {"first", first}, {"groupby", groupby}, {"items", items},
-    {"last", last}, {"length", length}, {"list", list}, {"max", extreme<true>}, {"min", extreme<false>},
-    {"random", refuse_random}, {"reverse", reverse}, {"slice", slice}, {"sort", sort}, {"sum", sum}, {"unique", unique},
+    {"batch", batch},
+    {"count", length},
+    {"dictsort", dictsort},
+    {"first", first},
+    {"groupby", groupby},
+    {"items", items},
+    {"last", last},
+    {"length", length},
+    {"list", list},
+    {"max", extreme<true>},
+    {"min", extreme<false>},
+    {"random", refuse_random},
+    {"reverse", reverse},
+    {"slice", slice},
+    {"sort", sort},
+    {"sum", sum},
+    {"unique", unique},
 }};
 
 }  // namespace
 
-std::span<const Filter> sequence_filters() { return kFilters; }
+std::span<const Filter> sequence_filters() {
+  return kFilters;
+}
 
 }  // namespace inferens::jinja

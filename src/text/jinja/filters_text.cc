@@ -13,16 +13,6 @@
 namespace inferens::jinja {
 namespace {
 
-int64_t int_argument(const Value& value) {
-  if (!value.is_integral()) fail("'" + std::string(type_name(value)) + "' object cannot be interpreted as an integer");
-  return value.integer();
-}
-const Text& text_value(const Value& value) {
-  if (value.is_undefined()) fail_undefined(value);
-  if (!value.is_text()) fail("expected a str, got " + std::string(type_name(value)));
-  return value.text();
-}
-
 template <Case kWanted>
 Value cased(Runtime& r, const Value& value, const Arguments& a) {
   (void)a.bind("filter", {});
@@ -33,7 +23,9 @@ Value cased(Runtime& r, const Value& value, const Arguments& a) {
 Value title(Runtime& r, const Value& value, const Arguments& a) {
   (void)a.bind("title", {});
   const Text text = soft_text(r, value);
-  const auto separates = [](char32_t c) { return is_space(c) || c == U'-' || c == U'(' || c == U'{' || c == U'[' || c == U'<'; };
+  const auto separates = [](char32_t c) {
+    return is_space(c) || c == U'-' || c == U'(' || c == U'{' || c == U'[' || c == U'<';
+  };
   TextBuilder out(r.budget());
   const auto append_word = [&](size_t begin, size_t end) {
     if (begin == end) return;
@@ -69,8 +61,9 @@ Value string(Runtime& r, const Value& value, const Arguments& a) {
 
 Value replace(Runtime& r, const Value& value, const Arguments& a) {
   const auto args = a.bind("replace", {{"old"}, {"new"}, {"count", Value()}});
-  const int64_t count = args[2].is_none() ? -1 : int_argument(args[2]);
-  if (!r.autoescape()) return Value(replace_text(r, to_text(r, value), to_text(r, args[0]), to_text(r, args[1]), count));
+  const int64_t count = args[2].is_none() ? -1 : integer_argument(args[2]);
+  if (!r.autoescape())
+    return Value(replace_text(r, to_text(r, value), to_text(r, args[0]), to_text(r, args[1]), count));
   const auto is_markup = [](const Value& v) { return v.is_text() && v.text().is_markup(); };
   const bool escape_first = is_markup(args[0]) || (is_markup(args[1]) && !is_markup(value));
   const Text text = escape_first ? escape(r, value) : soft_text(r, value);
@@ -79,7 +72,8 @@ Value replace(Runtime& r, const Value& value, const Arguments& a) {
 }
 
 Value format(Runtime& r, const Value& value, const Arguments& a) {
-  if (!a.positional.empty() && !a.keyword.empty()) fail("can't handle positional and keyword arguments at the same time");
+  if (!a.positional.empty() && !a.keyword.empty())
+    fail("can't handle positional and keyword arguments at the same time");
   const Text text = soft_text(r, value);
   if (a.keyword.empty()) return Value(format_percent(r, text, make_tuple(r.budget(), a.positional)));
   DictBuilder named(r.budget());
@@ -104,13 +98,14 @@ Value join(Runtime& r, const Value& value, const Arguments& a) {
 
 Value indent(Runtime& r, const Value& value, const Arguments& a) {
   const auto args = a.bind("indent", {{"width", Value(4)}, {"first", Value(false)}, {"blank", Value(false)}});
-  const Text& text = text_value(value);
+  const Text& text = text_argument(value);
   Text indentation;
   if (args[0].is_text()) {
     indentation = text.is_markup() ? escape(r, args[0]) : args[0].text();
   } else {
     TextBuilder spaces(r.budget());
-    spaces.append_repeated(Text::untrusted(" "), static_cast<uint64_t>(std::max<int64_t>(0, int_argument(args[0]))));
+    spaces.append_repeated(Text::untrusted(" "),
+                           static_cast<uint64_t>(std::max<int64_t>(0, integer_argument(args[0]))));
     indentation = spaces.take();
   }
   TextBuilder with_newline(r.budget());
@@ -128,16 +123,19 @@ Value indent(Runtime& r, const Value& value, const Arguments& a) {
 }
 
 Value truncate(Runtime& r, const Value& value, const Arguments& a) {
-  const auto args = a.bind("truncate", {{"length", Value(255)}, {"killwords", Value(false)},
-                                        {"end", Value(Text::untrusted("..."))}, {"leeway", Value(5)}});
-  const Text& end = text_value(args[2]);
-  const int64_t length = int_argument(args[0]), end_length = static_cast<int64_t>(end.length());
-  const int64_t leeway = args[3].is_none() ? 5 : int_argument(args[3]);
+  const auto args = a.bind("truncate", {{"length", Value(255)},
+                                        {"killwords", Value(false)},
+                                        {"end", Value(Text::untrusted("..."))},
+                                        {"leeway", Value(5)}});
+  const Text& end = text_argument(args[2]);
+  const int64_t length = integer_argument(args[0]), end_length = static_cast<int64_t>(end.length());
+  const int64_t leeway = args[3].is_none() ? 5 : integer_argument(args[3]);
   if (length < end_length) fail("expected length >= " + std::to_string(end_length) + ", got " + std::to_string(length));
   if (leeway < 0) fail("expected leeway >= 0");
   if (value.is_undefined()) return value;
-  const Text& text = text_value(value);
-  if (static_cast<int64_t>(text.length()) - leeway <= length) return value;
+  const auto size = length_of(r, value);
+  if (size && *size - leeway <= length) return value;
+  const Text& text = text_argument(value);
   size_t cut = text.byte_of(static_cast<size_t>(length - end_length));
   if (!truthy(r, args[1])) {
     const size_t space = text.view().substr(0, cut).rfind(' ');
@@ -163,25 +161,40 @@ Value wordcount(Runtime& r, const Value& value, const Arguments& a) {
 }
 
 Value wordwrap(Runtime& r, const Value& value, const Arguments& a) {
-  const auto args = a.bind("wordwrap", {{"width", Value(79)}, {"break_long_words", Value(true)}, {"wrapstring", Value()},
+  const auto args = a.bind("wordwrap", {{"width", Value(79)},
+                                        {"break_long_words", Value(true)},
+                                        {"wrapstring", Value()},
                                         {"break_on_hyphens", Value(true)}});
-  const Text newline = args[2].is_none() ? Text::untrusted("\n") : text_value(args[2]);
-  const WrapStyle style{int_argument(args[0]), truthy(r, args[1]), truthy(r, args[3])};
+  const Text newline = args[2].is_none() ? Text::untrusted("\n") : text_argument(args[2]);
+  const WrapStyle style{integer_argument(args[0]), truthy(r, args[1]), truthy(r, args[3])};
   std::vector<Text> paragraphs;
-  for (const Text& line : split_lines(r, text_value(value), false)) {
+  for (const Text& line : split_lines(r, text_argument(value), false)) {
     paragraphs.push_back(join_texts(r, newline, wrap_line(r, line, style)));
   }
   return Value(join_texts(r, newline, paragraphs));
 }
 
 constexpr std::array<Filter, 14> kFilters = {{
-    {"capitalize", cased<Case::kCapitalize>}, {"center", center}, {"format", format}, {"indent", indent}, {"join", join},
-    {"lower", cased<Case::kLower>}, {"replace", replace}, {"string", string}, {"title", title}, {"trim", trim},
-    {"truncate", truncate}, {"upper", cased<Case::kUpper>}, {"wordcount", wordcount}, {"wordwrap", wordwrap},
+    {"capitalize", cased<Case::kCapitalize>},
+    {"center", center},
+    {"format", format},
+    {"indent", indent},
+    {"join", join},
+    {"lower", cased<Case::kLower>},
+    {"replace", replace},
+    {"string", string},
+    {"title", title},
+    {"trim", trim},
+    {"truncate", truncate},
+    {"upper", cased<Case::kUpper>},
+    {"wordcount", wordcount},
+    {"wordwrap", wordwrap},
 }};
 
 }  // namespace
 
-std::span<const Filter> text_filters() { return kFilters; }
+std::span<const Filter> text_filters() {
+  return kFilters;
+}
 
 }  // namespace inferens::jinja

@@ -9,11 +9,6 @@
 namespace inferens::jinja {
 namespace {
 
-int64_t integer_argument(const Value& value) {
-  if (!value.is_integral()) fail("'" + std::string(type_name(value)) + "' object cannot be interpreted as an integer");
-  return value.integer();
-}
-
 Value range(Runtime& runtime, const Arguments& arguments) {
   const auto& args = arguments.positional;
   if (!arguments.keyword.empty()) fail("range() takes no keyword arguments");
@@ -77,17 +72,19 @@ class Cycler final : public Object {
     if (name == "current") return items_[at_];
     if (name == "pos") return Value(static_cast<int64_t>(at_));
     if (name == "items") return make_tuple(runtime.budget(), items_);
-    if (name == "next") return Value(runtime.make<Function>([this](Runtime&, const Arguments& arguments) {
-      (void)arguments.bind("next", {});
-      Value value = items_[at_];
-      at_ = (at_ + 1) % items_.size();
-      return value;
-    }));
-    if (name == "reset") return Value(runtime.make<Function>([this](Runtime&, const Arguments& arguments) {
-      (void)arguments.bind("reset", {});
-      at_ = 0;
-      return Value();
-    }));
+    if (name == "next")
+      return Value(runtime.make<Function>([this](Runtime&, const Arguments& arguments) {
+        (void)arguments.bind("next", {});
+        Value value = items_[at_];
+        at_ = (at_ + 1) % items_.size();
+        return value;
+      }));
+    if (name == "reset")
+      return Value(runtime.make<Function>([this](Runtime&, const Arguments& arguments) {
+        (void)arguments.bind("reset", {});
+        at_ = 0;
+        return Value();
+      }));
     return std::nullopt;
   }
 
@@ -139,7 +136,9 @@ Value strftime_now(Runtime& runtime, const Arguments& arguments) {
   return Value(format_date(runtime.budget(), format.text(), runtime.clock().unix_seconds()));
 }
 
-Value refuse_lipsum(Runtime&, const Arguments&) { fail_unsupported("lipsum() makes random text, which a prompt cannot use"); }
+Value refuse_lipsum(Runtime&, const Arguments&) {
+  fail_unsupported("lipsum() makes random text, which a prompt cannot use");
+}
 
 }  // namespace
 

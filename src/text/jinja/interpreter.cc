@@ -28,14 +28,9 @@ Value Interpreter::resolve(const std::string& name) const {
   return Value::missing();
 }
 
-namespace {
-
-constexpr uint64_t kFrameSteps = 16;  // frames are kept until the render ends, since macros may hold them
-
-}  // namespace
-
 Frame* Interpreter::enter(const Scope& scope, Frame* parent) {
-  runtime_.budget().step(kFrameSteps);
+  // Frames are kept until the render ends, since macros may hold them.
+  runtime_.budget().memory(sizeof(Frame) + 64 + scope.variables.size() * sizeof(Value));
   frames_.push_back(std::make_unique<Frame>());
   Frame* frame = frames_.back().get();
   frame->parent = parent;
@@ -48,10 +43,17 @@ void Interpreter::load_variables(const Scope& scope, Frame& frame) {
   for (size_t i = 0; i < scope.variables.size(); ++i) {
     const Scope::Variable& entry = scope.variables[i];
     switch (entry.load) {
-      case Scope::Load::kParameter: break;
-      case Scope::Load::kResolve: frame.slots[i] = resolve(entry.name); break;
-      case Scope::Load::kAlias: frame.slots[i] = variable(frame, entry.source); break;
-      case Scope::Load::kUndefined: frame.slots[i] = Value::missing(); break;
+      case Scope::Load::kParameter:
+        break;
+      case Scope::Load::kResolve:
+        frame.slots[i] = resolve(entry.name);
+        break;
+      case Scope::Load::kAlias:
+        frame.slots[i] = variable(frame, entry.source);
+        break;
+      case Scope::Load::kUndefined:
+        frame.slots[i] = Value::missing();
+        break;
     }
   }
 }
@@ -74,6 +76,12 @@ void Interpreter::emit(const Value& value) {
   }
 }
 
+// What a call or filter block gave: Jinja writes it as it is, and only text can be written.
+void Interpreter::emit_text(const Value& value) {
+  if (!value.is_text()) fail("a call or filter block gave " + std::string(type_name(value)) + " instead of text");
+  out_->append(value.text());
+}
+
 Interpreter::Flow Interpreter::run(const Body& body, Frame& frame) {
   for (const auto& statement : body) {
     const Flow flow = run(*statement, frame);
@@ -88,32 +96,47 @@ Interpreter::Flow Interpreter::run(const Statement& node, Frame& frame) {
   runtime_.budget().step();
   line_ = node.line;
   switch (node.kind) {
-    case Kind::kText: out_->append(node.text); break;
+    case Kind::kText:
+      out_->append(node.text);
+      break;
     case Kind::kOutput:
       for (const auto& expression : node.expressions) emit(evaluate(*expression, frame));
       break;
-    case Kind::kIf: return run_if(node, frame);
+    case Kind::kIf:
+      return run_if(node, frame);
     case Kind::kFor:
       if (node.recursive) {
         emit(Value(run_recursive_loop(node, frame, evaluate(*node.expression, frame), 0)));
         break;
       }
       return run_for(node, frame, evaluate(*node.expression, frame), 0);
-    case Kind::kMacro: assign_name(*node.target, frame, Value(runtime_.make<Macro>(*this, node, frame)), node.top_level); break;
+    case Kind::kMacro:
+      assign_name(*node.target, frame, Value(runtime_.make<Macro>(*this, node, frame)), node.top_level);
+      break;
     case Kind::kCallBlock: {
       const Value caller(runtime_.make<Macro>(*this, node, frame));
-      emit(evaluate_call(*node.expression, frame, &caller));
+      emit_text(evaluate_call(*node.expression, frame, &caller));
       break;
     }
-    case Kind::kFilterBlock: return run_filter_block(node, frame);
-    case Kind::kWith: return run_with(node, frame);
-    case Kind::kSet: assign(*node.target, frame, evaluate(*node.expression, frame), node.top_level); break;
-    case Kind::kSetBlock: return run_set_block(node, frame);
-    case Kind::kAutoescape: return run_autoescape(node, frame);
-    case Kind::kScope: return run(node.body, *enter(node.scope, &frame));
-    case Kind::kBlock: return run(node.body, *enter(node.scope, nullptr));
-    case Kind::kBreak: return Flow::kBreak;
-    case Kind::kContinue: return Flow::kContinue;
+    case Kind::kFilterBlock:
+      return run_filter_block(node, frame);
+    case Kind::kWith:
+      return run_with(node, frame);
+    case Kind::kSet:
+      assign(*node.target, frame, evaluate(*node.expression, frame), node.top_level);
+      break;
+    case Kind::kSetBlock:
+      return run_set_block(node, frame);
+    case Kind::kAutoescape:
+      return run_autoescape(node, frame);
+    case Kind::kScope:
+      return run(node.body, *enter(node.scope, &frame));
+    case Kind::kBlock:
+      return run(node.body, *enter(node.scope, nullptr));
+    case Kind::kBreak:
+      return Flow::kBreak;
+    case Kind::kContinue:
+      return Flow::kContinue;
   }
   return Flow::kNormal;
 }
@@ -134,16 +157,19 @@ Interpreter::Flow Interpreter::run_for(const Statement& node, Frame& frame, cons
   }
   auto* loop = runtime_.make<LoopContext>(*this, node, frame, std::move(next), length, depth);
   Frame* body_frame = enter(node.scope, &frame);
-  bool ran = false;
+  // Jinja runs the else part unless a body ran to its end, so also after a first `break` or only `continue`s.
+  bool entered = false, completed = false;
   for (Value item; loop->advance(item);) {
     runtime_.budget().step();
-    if (ran) load_variables(node.scope, *body_frame);
-    ran = true;
+    if (entered) load_variables(node.scope, *body_frame);
+    entered = true;
     variable(*body_frame, node.loop) = Value(loop);
     assign(*node.target, *body_frame, item, false);
-    if (run(node.body, *body_frame) == Flow::kBreak) return Flow::kNormal;
+    const Flow flow = run(node.body, *body_frame);
+    if (flow == Flow::kBreak) break;
+    completed = completed || flow == Flow::kNormal;
   }
-  if (!ran && !node.otherwise.empty()) return run(node.otherwise, *enter(node.else_scope, &frame));
+  if (!completed && !node.otherwise.empty()) return run(node.otherwise, *enter(node.else_scope, &frame));
   return Flow::kNormal;
 }
 
@@ -170,7 +196,8 @@ Text Interpreter::run_recursive_loop(const Statement& node, Frame& frame, const 
 
 Interpreter::Flow Interpreter::run_with(const Statement& node, Frame& frame) {
   Frame* inner = enter(node.scope, &frame);
-  for (size_t i = 0; i < node.targets.size(); ++i) assign(*node.targets[i], *inner, evaluate(*node.expressions[i], frame), false);
+  for (size_t i = 0; i < node.targets.size(); ++i)
+    assign(*node.targets[i], *inner, evaluate(*node.expressions[i], frame), false);
   return run(node.body, *inner);
 }
 
@@ -192,7 +219,7 @@ Interpreter::Flow Interpreter::run_filter_block(const Statement& node, Frame& fr
   Text body;
   if (const Flow flow = capture(node.body, *inner, body); flow != Flow::kNormal) return flow;
   const Value value(body.as_markup(runtime_.autoescape()));
-  emit(evaluate_filter(*node.filter, *inner, &value));
+  emit_text(evaluate_filter(*node.filter, *inner, &value));
   return Flow::kNormal;
 }
 
@@ -220,7 +247,8 @@ void Interpreter::assign(const Expression& target, Frame& frame, Value value, bo
   }
   const std::vector<Value> parts = collect(runtime_, value);
   if (parts.size() != target.children.size()) {
-    fail((parts.size() < target.children.size() ? "not enough values to unpack (expected " : "too many values to unpack (expected ") +
+    fail((parts.size() < target.children.size() ? "not enough values to unpack (expected "
+                                                : "too many values to unpack (expected ") +
          std::to_string(target.children.size()) + ")");
   }
   for (size_t i = 0; i < parts.size(); ++i) assign(*target.children[i], frame, parts[i], top_level);

@@ -23,10 +23,12 @@ class Interpreter {
       : program_(program), context_(variables), runtime_(runtime) {}
 
   Text render();
+  Runtime& runtime() { return runtime_; }
   int line() const { return line_; }  // of the last statement or call begun, for error messages
 
   // For macros and recursive loops, which come back here when they are called.
-  Text call_macro(const Statement& definition, Frame& closure, const Arguments& arguments);
+  // autoescape: what it was where the macro was defined.
+  Text call_macro(const Statement& definition, Frame& closure, bool autoescape, const Arguments& arguments);
   Text run_recursive_loop(const Statement& node, Frame& frame, const Value& items, int depth);
 
  private:
@@ -51,6 +53,7 @@ class Interpreter {
   // Runs `body` with its output caught.
   Flow capture(const Body& body, Frame& frame, Text& out);
   void emit(const Value& value);
+  void emit_text(const Value& value);
   Value macro_argument(const Statement& definition, Frame& frame, size_t index);
 
   Value evaluate(const Expression& node, Frame& frame);

@@ -22,7 +22,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool v) override { return put(Value(v).marked_input()); }
   bool number_integer(number_integer_t v) override { return put(Value(int64_t{v}).marked_input()); }
   bool number_unsigned(number_unsigned_t v) override {
-    if (v > static_cast<uint64_t>(INT64_MAX)) return stop("the integer " + std::to_string(v) + " does not fit in 64 bits");
+    if (v > static_cast<uint64_t>(INT64_MAX))
+      return stop("the integer " + std::to_string(v) + " does not fit in 64 bits");
     return put(Value(static_cast<int64_t>(v)).marked_input());
   }
   bool number_float(number_float_t v, const string_t& text) override {
@@ -61,7 +62,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     return text.take();
   }
   bool open(bool is_dict) {
-    if (levels_.size() >= kMaxJsonDepth) return stop("JSON nested more than " + std::to_string(kMaxJsonDepth) + " deep");
+    if (levels_.size() >= kMaxJsonDepth)
+      return stop("JSON nested more than " + std::to_string(kMaxJsonDepth) + " deep");
     levels_.emplace_back(budget_);
     levels_.back().is_dict = is_dict;
     return true;
@@ -102,7 +104,7 @@ void append_json_string(const Text& text, bool ensure_ascii, TextBuilder& out) {
     static constexpr std::string_view kSpecial = "\"\\\n\r\t\b\f";
     static constexpr std::array<std::string_view, 7> kEscapes = {"\\\"", "\\\\", "\\n", "\\r", "\\t", "\\b", "\\f"};
     const size_t which = c.value < 0x80 ? kSpecial.find(static_cast<char>(c.value)) : std::string_view::npos;
-    const bool control = c.value < 0x20 || (ensure_ascii && c.value > 0x7E && c.value != 0x7F);
+    const bool control = c.value < 0x20 || (ensure_ascii && c.value > 0x7E);
     if (which == std::string_view::npos && !control) return;
     out.append(text, copied, c.begin);
     copied = c.end;
@@ -139,18 +141,26 @@ class Writer {
     const Runtime::Depth depth(runtime_);
     runtime_.budget().step();
     switch (value.kind()) {
-      case Kind::kNone: return out_.append("null", false);
-      case Kind::kBool: return out_.append(value.boolean() ? "true" : "false", false);
-      case Kind::kInt: return out_.append(std::to_string(value.integer()), false);
-      case Kind::kFloat: return out_.append(json_float(value.number()), false);
-      case Kind::kText: return append_json_string(value.text(), style_.ensure_ascii, out_);
-      case Kind::kDict: return write_dict(*value.dict(), level);
+      case Kind::kNone:
+        return out_.append("null", false);
+      case Kind::kBool:
+        return out_.append(value.boolean() ? "true" : "false", false);
+      case Kind::kInt:
+        return out_.append(std::to_string(value.integer()), false);
+      case Kind::kFloat:
+        return out_.append(json_float(value.number()), false);
+      case Kind::kText:
+        return append_json_string(value.text(), style_.ensure_ascii, out_);
+      case Kind::kDict:
+        return write_dict(*value.dict(), level);
       case Kind::kSequence: {
         const SequenceKind kind = value.sequence()->kind;
-        if (kind == SequenceKind::kList || kind == SequenceKind::kTuple || kind == SequenceKind::kGroup) return write_list(*value.sequence(), level);
+        if (kind == SequenceKind::kList || kind == SequenceKind::kTuple || kind == SequenceKind::kGroup)
+          return write_list(*value.sequence(), level);
         break;
       }
-      default: break;
+      default:
+        break;
     }
     fail("Object of type " + std::string(type_name(value)) + " is not JSON serializable");
   }
@@ -192,12 +202,18 @@ class Writer {
   }
   void write_key(const Value& key) {
     switch (key.kind()) {
-      case Kind::kText: return append_json_string(key.text(), style_.ensure_ascii, out_);
-      case Kind::kNone: return out_.append("\"null\"", false);
-      case Kind::kBool: return out_.append(key.boolean() ? "\"true\"" : "\"false\"", false);
-      case Kind::kInt: return out_.append("\"" + std::to_string(key.integer()) + "\"", false);
-      case Kind::kFloat: return out_.append("\"" + json_float(key.number()) + "\"", false);
-      default: fail("keys must be str, int, float, bool or None, not " + std::string(type_name(key)));
+      case Kind::kText:
+        return append_json_string(key.text(), style_.ensure_ascii, out_);
+      case Kind::kNone:
+        return out_.append("\"null\"", false);
+      case Kind::kBool:
+        return out_.append(key.boolean() ? "\"true\"" : "\"false\"", false);
+      case Kind::kInt:
+        return out_.append("\"" + std::to_string(key.integer()) + "\"", false);
+      case Kind::kFloat:
+        return out_.append("\"" + json_float(key.number()) + "\"", false);
+      default:
+        fail("keys must be str, int, float, bool or None, not " + std::string(type_name(key)));
     }
   }
 
@@ -211,10 +227,13 @@ class Writer {
 Value parse_json(Budget& budget, std::string_view json, std::string_view what) {
   Reader reader(budget);
   const bool ok = nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
-  if (!ok) fail_input(std::string(what) + ": " + (reader.error().empty() ? std::string("not valid JSON") : reader.error()));
+  if (!ok)
+    fail_input(std::string(what) + ": " + (reader.error().empty() ? std::string("not valid JSON") : reader.error()));
   return reader.take();
 }
 
-Text to_json(Runtime& runtime, const Value& value, const JsonStyle& style) { return Writer(runtime, style).run(value); }
+Text to_json(Runtime& runtime, const Value& value, const JsonStyle& style) {
+  return Writer(runtime, style).run(value);
+}
 
 }  // namespace inferens::jinja

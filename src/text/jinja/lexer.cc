@@ -11,8 +11,12 @@
 namespace inferens::jinja {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 // \r\n and \r become \n, and one newline at the very end is dropped (keep_trailing_newline is off).
 std::string normalize_newlines(std::string_view source) {
@@ -41,7 +45,9 @@ class Lexer {
   }
 
  private:
-  [[noreturn]] void fail_syntax(const std::string& message) const { throw Failure(Failure::Kind::kSyntax, message, line_); }
+  [[noreturn]] void fail_syntax(const std::string& message) const {
+    throw Failure(Failure::Kind::kSyntax, message, line_);
+  }
   std::string_view rest() const { return std::string_view(source_).substr(at_); }
   char peek(size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
   void add(Token::Kind kind, std::string value) { tokens_.push_back({kind, line_, std::move(value)}); }
@@ -76,7 +82,8 @@ class Lexer {
       if (kind == '%' || kind == '{' || kind == '#') break;
     }
     const char kind = source_[tag + 1];
-    const char sign = tag + 2 < source_.size() && (source_[tag + 2] == '-' || source_[tag + 2] == '+') ? source_[tag + 2] : '\0';
+    const char sign =
+        tag + 2 < source_.size() && (source_[tag + 2] == '-' || source_[tag + 2] == '+') ? source_[tag + 2] : '\0';
     emit_text(tag, sign, kind != '{');
     advance(tag - at_ + 2 + (sign != '\0'));
     if (kind == '#') return lex_comment();
@@ -113,6 +120,7 @@ class Lexer {
   }
 
   void lex_comment() {
+    if (at_ == source_.size()) return;  // as jinja2: a comment opened by the very last characters is nothing
     const size_t end = source_.find("#}", at_);
     if (end == std::string::npos) fail_syntax("a comment {# is not closed");
     const char sign = end > at_ ? source_[end - 1] : '\0';
@@ -132,6 +140,7 @@ class Lexer {
     const bool strip = source_[source_.find('}', at_) - 2] == '-';
     advance(source_.find('}', at_) + 1 - at_);
     if (strip) skip_whitespace();
+    if (at_ == source_.size()) return;
     for (size_t tag = source_.find("{%", at_); tag != std::string::npos; tag = source_.find("{%", tag + 1)) {
       size_t word = tag + 2;
       const char sign = word < source_.size() && (source_[word] == '-' || source_[word] == '+') ? source_[word] : '\0';
@@ -215,7 +224,8 @@ class Lexer {
                              : base == 'o' ? +[](char d) { return d >= '0' && d <= '7'; }
                              : base == 'b' ? +[](char d) { return d == '0' || d == '1'; }
                                            : nullptr;
-      if (accept && digits_end(at_ + 2, accept) > at_ + 2) return emit_number(Token::Kind::kInteger, digits_end(at_ + 2, accept));
+      if (accept && digits_end(at_ + 2, accept) > at_ + 2)
+        return emit_number(Token::Kind::kInteger, digits_end(at_ + 2, accept));
     }
     size_t end = digits_end(at_, is_digit);
     bool is_float = false;
@@ -243,7 +253,7 @@ class Lexer {
     std::string value;
     const int start_line = line_;
     size_t at = at_ + 1;
-    for (; at < source_.size() && source_[at] != quote; ) {
+    for (; at < source_.size() && source_[at] != quote;) {
       if (source_[at] == '\\' && at + 1 < source_.size()) {
         at = unescape(at + 1, value);
       } else {
@@ -276,7 +286,9 @@ class Lexer {
     }
     const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
     if (digits == 0) {
-      if (c == 'N') throw Failure(Failure::Kind::kUnsupported, "\\N{…} escapes are not supported; write the character itself", line_);
+      if (c == 'N')
+        throw Failure(Failure::Kind::kUnsupported, "\\N{…} escapes are not supported; write the character itself",
+                      line_);
       out += '\\';
       out += c;
       return at + 1;
@@ -287,7 +299,8 @@ class Lexer {
       if (!is_hex(d)) fail_syntax("a \\x, \\u or \\U escape in a string is cut short");
       value = value * 16 + static_cast<char32_t>(is_digit(d) ? d - '0' : (d | 0x20) - 'a' + 10);
     }
-    if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) fail_syntax("an escape in a string is not a Unicode character");
+    if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
+      fail_syntax("an escape in a string is not a Unicode character");
     append_utf8(value, out);
     return at + 1 + digits;
   }
@@ -327,6 +340,8 @@ class Lexer {
 
 }  // namespace
 
-std::vector<Token> tokenize(std::string_view source) { return Lexer(normalize_newlines(source)).run(); }
+std::vector<Token> tokenize(std::string_view source) {
+  return Lexer(normalize_newlines(source)).run();
+}
 
 }  // namespace inferens::jinja

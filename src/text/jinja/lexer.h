@@ -8,7 +8,19 @@
 namespace inferens::jinja {
 
 struct Token {
-  enum class Kind { kText, kBlockBegin, kBlockEnd, kOutputBegin, kOutputEnd, kName, kString, kInteger, kFloat, kOperator, kEnd };
+  enum class Kind {
+    kText,
+    kBlockBegin,
+    kBlockEnd,
+    kOutputBegin,
+    kOutputEnd,
+    kName,
+    kString,
+    kInteger,
+    kFloat,
+    kOperator,
+    kEnd
+  };
   Kind kind = Kind::kEnd;
   int line = 1;
   std::string value;  // text, name, unescaped string, operator's spelling, number's digits without _

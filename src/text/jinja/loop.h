@@ -8,8 +8,14 @@ namespace inferens::jinja {
 class LoopContext final : public Object {
  public:
   // `items` is walked as the loop runs; `length` is known when the iterable has one.
-  LoopContext(Interpreter& interpreter, const Statement& node, Frame& frame, Next items, std::optional<int64_t> length, int depth)
-      : interpreter_(interpreter), node_(node), frame_(frame), items_(std::move(items)), length_(length), depth_(depth) {}
+  LoopContext(Interpreter& interpreter, const Statement& node, Frame& frame, Next items, std::optional<int64_t> length,
+              int depth)
+      : interpreter_(interpreter),
+        node_(node),
+        frame_(frame),
+        items_(std::move(items)),
+        length_(length),
+        depth_(depth) {}
 
   bool advance(Value& item);  // the next item, false at the end
 

@@ -8,7 +8,8 @@ namespace {
 
 // Takes a keyword out of the list.
 std::optional<Value> pop(std::vector<std::pair<Text, Value>>& keywords, std::string_view name) {
-  const auto it = std::find_if(keywords.begin(), keywords.end(), [&](const auto& entry) { return entry.first.view() == name; });
+  const auto it =
+      std::find_if(keywords.begin(), keywords.end(), [&](const auto& entry) { return entry.first.view() == name; });
   if (it == keywords.end()) return std::nullopt;
   Value value = std::move(it->second);
   keywords.erase(it);
@@ -43,8 +44,10 @@ BoundArguments bind(Budget& budget, const Statement& definition, const Arguments
   } else if (!keywords.empty()) {
     fail(name + " takes no keyword argument '" + keywords[0].first.str() + "'");
   }
-  std::vector<Value> rest(arguments.positional.begin() + static_cast<ptrdiff_t>(positional), arguments.positional.end());
-  if (!signature.uses_varargs && !rest.empty()) fail(name + " takes not more than " + std::to_string(count) + " argument(s)");
+  std::vector<Value> rest(arguments.positional.begin() + static_cast<ptrdiff_t>(positional),
+                          arguments.positional.end());
+  if (!signature.uses_varargs && !rest.empty())
+    fail(name + " takes not more than " + std::to_string(count) + " argument(s)");
   bound.varargs = make_tuple(budget, std::move(rest));
   return bound;
 }
@@ -73,7 +76,7 @@ Value Interpreter::macro_argument(const Statement& definition, Frame& frame, siz
   return Value::undefined("parameter '" + signature.names[index] + "' was not provided");
 }
 
-Text Interpreter::call_macro(const Statement& definition, Frame& closure, const Arguments& arguments) {
+Text Interpreter::call_macro(const Statement& definition, Frame& closure, bool autoescape, const Arguments& arguments) {
   const Runtime::CallDepth depth(runtime_);
   const Signature& signature = definition.signature;
   BoundArguments bound = bind(runtime_.budget(), definition, arguments);
@@ -86,9 +89,12 @@ Text Interpreter::call_macro(const Statement& definition, Frame& closure, const 
     Value& slot = variable(*frame, signature.slots[i]);
     if (slot.is(Kind::kMissing)) slot = macro_argument(definition, *frame, i);
   }
+  const bool callers = runtime_.autoescape();
+  runtime_.set_autoescape(autoescape);
   Text out;
   capture(definition.body, *frame, out);
-  return out.as_markup(runtime_.autoescape());
+  runtime_.set_autoescape(callers);
+  return out.as_markup(callers);
 }
 
 }  // namespace inferens::jinja

@@ -1,5 +1,5 @@
-// The methods of Python's str, list, tuple, dict, int and float that a template can call. What would change a list or dict
-// is refused, as Hugging Face's sandbox does.
+// The methods of Python's str, list, tuple, dict, int and float that a template can call. What would change a list or
+// dict is refused, as Hugging Face's sandbox does.
 #pragma once
 
 #include <optional>

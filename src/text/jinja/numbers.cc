@@ -6,13 +6,33 @@
 #include <limits>
 #include <string>
 
+#include "base/utf8.h"
 #include "text/jinja/characters.h"
 #include "text/jinja/failure.h"
 
 namespace inferens::jinja {
 namespace {
 
-bool is_alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_alnum(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Decimal digits of every script as 0 to 9. Unicode keeps each script's ten digits together and in order.
+std::string ascii_digits(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text, at);
+    if (point.value >= 0x80 && is_decimal(point.value)) {
+      char32_t first = point.value;
+      while (is_decimal(first - 1)) --first;
+      out += static_cast<char>('0' + (point.value - first) % 10);
+    } else {
+      out += text.substr(at, point.length);
+    }
+    at += point.length;
+  }
+  return out;
+}
 
 // Removes underscores that stand between digits; nullopt when one stands elsewhere.
 std::optional<std::string> without_underscores(std::string_view text) {
@@ -36,7 +56,8 @@ std::string lower_ascii(std::string text) {
 
 std::optional<int64_t> parse_int(std::string_view text, int64_t base) {
   if (base != 0 && (base < 2 || base > 36)) return std::nullopt;
-  text = strip_left(strip_right(text));
+  const std::string ascii = ascii_digits(strip_left(strip_right(text)));
+  text = ascii;
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   const char letter = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '\0';
@@ -57,17 +78,19 @@ std::optional<int64_t> parse_int(std::string_view text, int64_t base) {
   const char* end = signed_digits.data() + signed_digits.size();
   const auto parsed = std::from_chars(signed_digits.data(), end, value, static_cast<int>(base));
   if (parsed.ptr != end) return std::nullopt;
-  if (parsed.ec == std::errc::result_out_of_range) fail_unsupported("the integer " + signed_digits.substr(0, 40) + " does not fit in 64 bits");
+  if (parsed.ec == std::errc::result_out_of_range)
+    fail_unsupported("the integer " + signed_digits.substr(0, 40) + " does not fit in 64 bits");
   return value;
 }
 
 std::optional<double> parse_double(std::string_view text) {
-  const auto plain = without_underscores(strip_left(strip_right(text)));
+  const auto plain = without_underscores(ascii_digits(strip_left(strip_right(text))));
   if (!plain || plain->empty()) return std::nullopt;
   std::string digits = lower_ascii(*plain);
   const bool negative = digits[0] == '-';
   if (negative || digits[0] == '+') digits.erase(0, 1);
-  if (digits == "inf" || digits == "infinity") return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  if (digits == "inf" || digits == "infinity")
+    return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   if (digits == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (digits.empty() || !((digits[0] >= '0' && digits[0] <= '9') || digits[0] == '.')) return std::nullopt;
   double value = 0;

@@ -13,14 +13,22 @@ namespace {
 
 std::string_view spelling(Operator op) {
   switch (op) {
-    case Operator::kAdd: return "+";
-    case Operator::kSub: return "-";
-    case Operator::kMul: return "*";
-    case Operator::kDiv: return "/";
-    case Operator::kFloorDiv: return "//";
-    case Operator::kMod: return "%";
-    case Operator::kPow: return "**";
-    default: return "?";
+    case Operator::kAdd:
+      return "+";
+    case Operator::kSub:
+      return "-";
+    case Operator::kMul:
+      return "*";
+    case Operator::kDiv:
+      return "/";
+    case Operator::kFloorDiv:
+      return "//";
+    case Operator::kMod:
+      return "%";
+    case Operator::kPow:
+      return "**";
+    default:
+      return "?";
   }
 }
 
@@ -77,33 +85,44 @@ Value integer_power(int64_t base, int64_t exponent) {
 
 Value integer_binary(Operator op, int64_t a, int64_t b) {
   switch (op) {
-    case Operator::kAdd: return Value(checked(checked_add(a, b)));
+    case Operator::kAdd:
+      return Value(checked(checked_add(a, b)));
     case Operator::kSub: {
       int64_t result = 0;
       if (__builtin_sub_overflow(a, b, &result)) checked(std::nullopt);
       return Value(result);
     }
-    case Operator::kMul: return Value(checked(checked_mul(a, b)));
+    case Operator::kMul:
+      return Value(checked(checked_mul(a, b)));
     case Operator::kDiv:
       if (b == 0) fail("division by zero");
       return Value(static_cast<double>(a) / static_cast<double>(b));
-    case Operator::kFloorDiv: return Value(floor_div(a, b));
-    case Operator::kMod: return Value(floor_mod(a, b));
-    default: return integer_power(a, b);
+    case Operator::kFloorDiv:
+      return Value(floor_div(a, b));
+    case Operator::kMod:
+      return Value(floor_mod(a, b));
+    default:
+      return integer_power(a, b);
   }
 }
 
 Value float_binary(Operator op, double a, double b) {
   switch (op) {
-    case Operator::kAdd: return Value(a + b);
-    case Operator::kSub: return Value(a - b);
-    case Operator::kMul: return Value(a * b);
+    case Operator::kAdd:
+      return Value(a + b);
+    case Operator::kSub:
+      return Value(a - b);
+    case Operator::kMul:
+      return Value(a * b);
     case Operator::kDiv:
       if (b == 0) fail("float division by zero");
       return Value(a / b);
-    case Operator::kFloorDiv: return Value(float_floor_div(a, b));
-    case Operator::kMod: return Value(float_mod(a, b));
-    default: break;
+    case Operator::kFloorDiv:
+      return Value(float_floor_div(a, b));
+    case Operator::kMod:
+      return Value(float_mod(a, b));
+    default:
+      break;
   }
   if (a == 0 && b < 0) fail("0.0 cannot be raised to a negative power");
   const double result = std::pow(a, b);
@@ -137,11 +156,12 @@ Value repeat(Runtime& runtime, const Value& value, int64_t count) {
     return Value(out.take().as_markup(value.text().is_markup()));
   }
   const auto& items = value.sequence()->items;
+  const size_t times = items.empty() || count < 0 ? 0 : static_cast<size_t>(count);
+  const auto bytes = checked_mul<uint64_t>(times, items.size() * sizeof(Value));
+  runtime.budget().memory(bytes.value_or(UINT64_MAX));
   std::vector<Value> result;
-  for (int64_t i = 0; i < count && !items.empty(); ++i) {
-    runtime.budget().step(items.size());
-    result.insert(result.end(), items.begin(), items.end());
-  }
+  result.reserve(times * items.size());
+  for (size_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
   return make_list(runtime.budget(), std::move(result), plain_kind(value));
 }
 
@@ -199,7 +219,8 @@ void for_each_index(const SliceBounds& bounds, Visit&& visit) {
 Value slice_string(Runtime& runtime, const Text& text, const SliceBounds& bounds) {
   if (bounds.step == 1) {
     if (bounds.start >= bounds.stop) return Value(Text().as_markup(text.is_markup()));
-    return Value(slice_text(runtime, text, text.byte_of(static_cast<size_t>(bounds.start)), text.byte_of(static_cast<size_t>(bounds.stop))));
+    return Value(slice_text(runtime, text, text.byte_of(static_cast<size_t>(bounds.start)),
+                            text.byte_of(static_cast<size_t>(bounds.stop))));
   }
   std::vector<Character> characters;
   runtime.budget().step(text.length());
@@ -217,7 +238,8 @@ Value slice_sequence(Runtime& runtime, const Sequence& list, const SliceBounds& 
     const int64_t stop = checked(checked_add(list.start, checked(checked_mul(bounds.stop, list.step))));
     return make_range(runtime.budget(), start, stop, checked(checked_mul(list.step, bounds.step)));
   }
-  return make_list(runtime.budget(), std::move(items), list.kind == SequenceKind::kList ? SequenceKind::kList : SequenceKind::kTuple);
+  return make_list(runtime.budget(), std::move(items),
+                   list.kind == SequenceKind::kList ? SequenceKind::kList : SequenceKind::kTuple);
 }
 
 bool is_view(const Value& value) {
@@ -255,7 +277,8 @@ std::string missing_message(Runtime& runtime, const Value& object, const Value& 
 }
 
 Value unsafe_attribute(const Value& object, std::string_view name) {
-  return Value::undefined("access to attribute '" + std::string(name) + "' of '" + std::string(type_name(object)) + "' object is unsafe.");
+  return Value::undefined("access to attribute '" + std::string(name) + "' of '" + std::string(type_name(object)) +
+                          "' object is unsafe.");
 }
 
 std::optional<Value> plain_attribute(const Value& object, std::string_view name) {
@@ -285,7 +308,9 @@ std::optional<Value> plain_attribute(const Value& object, std::string_view name)
 Value unary(Runtime& runtime, Operator op, const Value& operand) {
   if (op == Operator::kNot) return Value(!truthy(runtime, operand));
   if (operand.is_undefined()) fail_undefined(operand);
-  if (!operand.is_number()) fail("bad operand type for unary " + std::string(op == Operator::kNeg ? "-" : "+") + ": '" + std::string(type_name(operand)) + "'");
+  if (!operand.is_number())
+    fail("bad operand type for unary " + std::string(op == Operator::kNeg ? "-" : "+") + ": '" +
+         std::string(type_name(operand)) + "'");
   Value result;
   if (operand.is(Kind::kFloat)) {
     result = Value(op == Operator::kNeg ? -operand.number() : operand.number());
@@ -302,30 +327,40 @@ Value binary(Runtime& runtime, Operator op, const Value& left, const Value& righ
   if (right.is_undefined()) fail_undefined(right);
   if (left.is_number() && right.is_number()) {
     const bool integral = left.is_integral() && right.is_integral();
-    Value result = integral ? integer_binary(op, left.integer(), right.integer()) : float_binary(op, left.number(), right.number());
+    Value result = integral ? integer_binary(op, left.integer(), right.integer())
+                            : float_binary(op, left.number(), right.number());
     return std::move(result).marked_input(left.from_input() || right.from_input());
   }
   if (auto result = sequence_binary(runtime, op, left, right)) return *result;
-  fail("unsupported operand type(s) for " + std::string(spelling(op)) + ": '" + std::string(type_name(left)) + "' and '" +
-       std::string(type_name(right)) + "'");
+  fail("unsupported operand type(s) for " + std::string(spelling(op)) + ": '" + std::string(type_name(left)) +
+       "' and '" + std::string(type_name(right)) + "'");
 }
 
 bool compare_with(Runtime& runtime, Operator op, const Value& left, const Value& right) {
   Budget& budget = runtime.budget();
   switch (op) {
-    case Operator::kEq: return equals(budget, left, right);
-    case Operator::kNe: return !equals(budget, left, right);
-    case Operator::kIn: return contains(runtime, right, left);
-    case Operator::kNotIn: return !contains(runtime, right, left);
-    default: break;
+    case Operator::kEq:
+      return equals(budget, left, right);
+    case Operator::kNe:
+      return !equals(budget, left, right);
+    case Operator::kIn:
+      return contains(runtime, right, left);
+    case Operator::kNotIn:
+      return !contains(runtime, right, left);
+    default:
+      break;
   }
   const auto order = compare(budget, left, right);
   if (!order) return false;
   switch (op) {
-    case Operator::kLt: return *order < 0;
-    case Operator::kLe: return *order <= 0;
-    case Operator::kGt: return *order > 0;
-    default: return *order >= 0;
+    case Operator::kLt:
+      return *order < 0;
+    case Operator::kLe:
+      return *order <= 0;
+    case Operator::kGt:
+      return *order > 0;
+    default:
+      return *order >= 0;
   }
 }
 
@@ -362,9 +397,10 @@ Value get_item(Runtime& runtime, const Value& object, const Value& key) {
 Value get_slice(Runtime& runtime, const Value& object, const Value& start, const Value& stop, const Value& step) {
   if (object.is_undefined()) fail_undefined(object);
   const bool sliceable = object.is_text() || (object.is(Kind::kSequence) && !is_view(object));
-  if (!sliceable) return Value::undefined("'" + std::string(type_name(object)) + "' object cannot be sliced");
+  if (!sliceable) fail("'" + std::string(type_name(object)) + "' object cannot be sliced");
   const SliceBounds bounds = slice_bounds(*length_of(runtime, object), start, stop, step);
-  return object.is_text() ? slice_string(runtime, object.text(), bounds) : slice_sequence(runtime, *object.sequence(), bounds);
+  return object.is_text() ? slice_string(runtime, object.text(), bounds)
+                          : slice_sequence(runtime, *object.sequence(), bounds);
 }
 
 }  // namespace inferens::jinja

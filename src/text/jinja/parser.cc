@@ -32,7 +32,8 @@ class Parser : private ExpressionParser {
     return std::any_of(words.begin(), words.end(), [this](std::string_view word) { return is_name(word); });
   }
 
-  // Statements up to a tag named in `ends`, leaving that word as the current token. Without `ends`: to the template's end.
+  // Statements up to a tag named in `ends`, leaving that word as the current token. Without `ends`: to the template's
+  // end.
   Body parse_body(Words ends, int opened_line, std::string_view opener) {
     const Nesting nesting(*this);
     Body body;
@@ -47,7 +48,7 @@ class Parser : private ExpressionParser {
         case Token::Kind::kOutputBegin: {
           auto node = make(Node::kOutput);
           next();
-          node->expressions.push_back(parse_tuple(true, "", false));
+          node->expressions.push_back(parse_tuple(true));
           expect(Token::Kind::kOutputEnd);
           body.push_back(std::move(node));
           break;
@@ -99,7 +100,8 @@ class Parser : private ExpressionParser {
     const auto* tag = std::find_if(kTags.begin(), kTags.end(), [this](const Tag& t) { return is_name(t.name); });
     if (tag != kTags.end()) return (this->*tag->parse)();
     if (at_word({"extends", "include", "import", "from"})) {
-      throw Failure(Failure::Kind::kUnsupported, "{% " + current().value + " %} needs other template files, which a model does not have",
+      throw Failure(Failure::Kind::kUnsupported,
+                    "{% " + current().value + " %} needs other template files, which a model does not have",
                     current().line);
     }
     fail_here("unknown tag '" + current().value + "'");
@@ -108,9 +110,9 @@ class Parser : private ExpressionParser {
   StatementPtr parse_for() {
     auto node = make(Node::kFor);
     next();
-    node->target = parse_target("in", false);
+    node->target = parse_target(false);
     if (!skip_name("in")) fail_here("expected 'in', got " + describe(current()));
-    node->expression = parse_tuple(false, "recursive", false);
+    node->expression = parse_tuple(false);
     if (skip_name("if")) node->test = parse_expression();
     node->recursive = skip_name("recursive");
     node->body = parse_block_body({"endfor", "else"}, *node, "for");
@@ -123,7 +125,7 @@ class Parser : private ExpressionParser {
     next();
     for (;;) {
       Statement::Branch branch;
-      branch.condition = parse_tuple(false, "", false);
+      branch.condition = parse_tuple(false);
       branch.body = parse_block_body({"elif", "else", "endif"}, *node, "if");
       node->branches.push_back(std::move(branch));
       const std::string word = next().value;
@@ -140,9 +142,9 @@ class Parser : private ExpressionParser {
   StatementPtr parse_set() {
     auto node = make(Node::kSet);
     next();
-    node->target = parse_target("", true);
+    node->target = parse_target(true);
     if (skip_operator("=")) {
-      node->expression = parse_tuple(true, "", false);
+      node->expression = parse_tuple(true);
       return node;
     }
     node->kind = Node::kSetBlock;
@@ -201,7 +203,7 @@ class Parser : private ExpressionParser {
     next();
     while (current().kind != Token::Kind::kBlockEnd) {
       if (!node->targets.empty()) expect_operator(",");
-      node->targets.push_back(parse_target("", false));
+      node->targets.push_back(parse_target(false));
       expect_operator("=");
       node->expressions.push_back(parse_expression());
     }
@@ -230,8 +232,8 @@ class Parser : private ExpressionParser {
     node->name = expect_any_name();
     if (!block_names_.insert(node->name).second) fail_here("block '" + node->name + "' is defined twice");
     if (is_name("scoped") || is_name("required")) {
-      throw Failure(Failure::Kind::kUnsupported, "{% block … " + current().value + " %} is for templates made of several files",
-                    node->line);
+      throw Failure(Failure::Kind::kUnsupported,
+                    "{% block … " + current().value + " %} is for templates made of several files", node->line);
     }
     node->body = parse_closed_body("endblock", *node, "block");
     skip_name(node->name);

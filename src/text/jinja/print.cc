@@ -20,6 +20,17 @@ std::string hex(char32_t value, size_t digits) {
   return out;
 }
 
+// How repr writes a character inside these quotes; empty when as it is.
+std::string repr_escape(char32_t c, char32_t quote) {
+  if (c == quote || c == U'\\') return std::string("\\") + static_cast<char>(c);
+  if (c == U'\n') return "\\n";
+  if (c == U'\r') return "\\r";
+  if (c == U'\t') return "\\t";
+  if (is_printable(c)) return "";
+  if (c <= 0xFF) return "\\x" + hex(c, 2);
+  return c <= 0xFFFF ? "\\u" + hex(c, 4) : "\\U" + hex(c, 8);
+}
+
 void append_string_repr(const Text& text, TextBuilder& out) {
   if (text.is_markup()) out.append("Markup(", false);
   const bool has_single = text.view().find('\'') != std::string_view::npos;
@@ -28,21 +39,19 @@ void append_string_repr(const Text& text, TextBuilder& out) {
   const std::string_view quote_text = quote == U'"' ? "\"" : "'";
   out.append(quote_text, false);
   for_each_character(text.view(), [&](const Character& c) {
-    const auto escaped = [&](const std::string& bytes) { out.append(bytes, false); };
-    if (c.value == quote || c.value == U'\\') escaped(std::string("\\") + static_cast<char>(c.value));
-    else if (c.value == U'\n') escaped("\\n");
-    else if (c.value == U'\r') escaped("\\r");
-    else if (c.value == U'\t') escaped("\\t");
-    else if (is_printable(c.value)) out.append(text, c.begin, c.end);
-    else if (c.value <= 0xFF) escaped("\\x" + hex(c.value, 2));
-    else if (c.value <= 0xFFFF) escaped("\\u" + hex(c.value, 4));
-    else escaped("\\U" + hex(c.value, 8));
+    const std::string escaped = repr_escape(c.value, quote);
+    if (escaped.empty()) {
+      out.append(text, c.begin, c.end);
+    } else {
+      out.append(escaped, false);
+    }
   });
   out.append(quote_text, false);
   if (text.is_markup()) out.append(")", false);
 }
 
-void append_items(Runtime& runtime, const Sequence& list, std::string_view open, std::string_view close, TextBuilder& out) {
+void append_items(Runtime& runtime, const Sequence& list, std::string_view open, std::string_view close,
+                  TextBuilder& out) {
   out.append(open, false);
   for (size_t i = 0; i < list.items.size(); ++i) {
     if (i > 0) out.append(", ", false);
@@ -53,12 +62,17 @@ void append_items(Runtime& runtime, const Sequence& list, std::string_view open,
 
 void append_sequence(Runtime& runtime, const Sequence& list, TextBuilder& out) {
   switch (list.kind) {
-    case SequenceKind::kList: return append_items(runtime, list, "[", "]", out);
+    case SequenceKind::kList:
+      return append_items(runtime, list, "[", "]", out);
     case SequenceKind::kTuple:
-    case SequenceKind::kGroup: return append_items(runtime, list, "(", list.items.size() == 1 ? ",)" : ")", out);
-    case SequenceKind::kDictKeys: return append_items(runtime, list, "dict_keys([", "])", out);
-    case SequenceKind::kDictValues: return append_items(runtime, list, "dict_values([", "])", out);
-    case SequenceKind::kDictItems: return append_items(runtime, list, "dict_items([", "])", out);
+    case SequenceKind::kGroup:
+      return append_items(runtime, list, "(", list.items.size() == 1 ? ",)" : ")", out);
+    case SequenceKind::kDictKeys:
+      return append_items(runtime, list, "dict_keys([", "])", out);
+    case SequenceKind::kDictValues:
+      return append_items(runtime, list, "dict_values([", "])", out);
+    case SequenceKind::kDictItems:
+      return append_items(runtime, list, "dict_items([", "])", out);
     case SequenceKind::kRange: {
       std::string text = "range(" + std::to_string(list.start) + ", " + std::to_string(list.stop);
       if (list.step != 1) text += ", " + std::to_string(list.step);
@@ -82,10 +96,12 @@ void append_dict(Runtime& runtime, const Dict& dict, TextBuilder& out) {
 
 void append_object(Runtime& runtime, Object& object, TextBuilder& out) {
   if (const auto* macro = dynamic_cast<Macro*>(&object)) {
-    return out.append(macro->name().empty() ? std::string("<Macro None>") : "<Macro '" + macro->name() + "'>", false);
+    return out.append(macro->name().empty() ? std::string("<Macro anonymous>") : "<Macro '" + macro->name() + "'>",
+                      false);
   }
   if (auto* loop = dynamic_cast<LoopContext*>(&object)) {
-    return out.append("<LoopContext " + std::to_string(loop->index()) + "/" + std::to_string(loop->full_length()) + ">", false);
+    return out.append("<LoopContext " + std::to_string(loop->index()) + "/" + std::to_string(loop->full_length()) + ">",
+                      false);
   }
   if (const auto* ns = dynamic_cast<Namespace*>(&object)) {
     out.append("<Namespace {", false);
@@ -107,7 +123,8 @@ std::string float_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::array<char, 64> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
   std::string text(buffer.data(), end);
   const size_t e = text.find('e');
   int exponent = 0;
@@ -134,19 +151,30 @@ void append_repr(Runtime& runtime, const Value& value, TextBuilder& out) {
   const bool trusted = !value.from_input();
   switch (value.kind()) {
     case Kind::kMissing:
-    case Kind::kUndefined: return out.append("Undefined", false);
-    case Kind::kNone: return out.append("None", trusted);
-    case Kind::kBool: return out.append(value.boolean() ? "True" : "False", trusted);
-    case Kind::kInt: return out.append(std::to_string(value.integer()), trusted);
-    case Kind::kFloat: return out.append(float_repr(value.number()), trusted);
-    case Kind::kText: return append_string_repr(value.text(), out);
-    case Kind::kSequence: return append_sequence(runtime, *value.sequence(), out);
-    case Kind::kDict: return append_dict(runtime, *value.dict(), out);
-    case Kind::kObject: return append_object(runtime, *value.object(), out);
+    case Kind::kUndefined:
+      return out.append("Undefined", false);
+    case Kind::kNone:
+      return out.append("None", trusted);
+    case Kind::kBool:
+      return out.append(value.boolean() ? "True" : "False", trusted);
+    case Kind::kInt:
+      return out.append(std::to_string(value.integer()), trusted);
+    case Kind::kFloat:
+      return out.append(float_repr(value.number()), trusted);
+    case Kind::kText:
+      return append_string_repr(value.text(), out);
+    case Kind::kSequence:
+      return append_sequence(runtime, *value.sequence(), out);
+    case Kind::kDict:
+      return append_dict(runtime, *value.dict(), out);
+    case Kind::kObject:
+      return append_object(runtime, *value.object(), out);
   }
 }
 
-Text to_text(Runtime& runtime, const Value& value) { return soft_text(runtime, value).as_markup(false); }
+Text to_text(Runtime& runtime, const Value& value) {
+  return soft_text(runtime, value).as_markup(false);
+}
 
 Text soft_text(Runtime& runtime, const Value& value) {
   if (value.is_text()) return value.text();

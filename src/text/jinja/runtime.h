@@ -23,7 +23,7 @@ class Runtime {
   // Makes an object that lives until the render ends.
   template <class T, class... Args>
   T* make(Args&&... args) {
-    budget_.step(32);  // an object is kept, so it costs more than a step
+    budget_.memory(sizeof(T) + 64);
     auto owned = std::make_unique<T>(std::forward<Args>(args)...);
     T* object = owned.get();
     objects_.push_back(std::move(owned));

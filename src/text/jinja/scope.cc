@@ -4,144 +4,28 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "text/jinja/filters.h"
+#include "text/jinja/symbols.h"
 #include "text/jinja/tests.h"
 
 namespace inferens::jinja {
 namespace {
 
-using Load = Scope::Load;
-
-// The variables of one scope while they are being found. Branches of an `if` work on copies.
-struct Symbols {
-  const Symbols* parent = nullptr;
-  std::map<std::string, int>* slots = nullptr;  // shared by the copies
-  std::set<std::string> refs, stores;
-  std::map<std::string, Scope::Variable> loads;
-
-  std::optional<VariableRef> find(const std::string& name) const {
-    if (refs.contains(name)) return VariableRef{0, slots->at(name)};
-    if (!parent) return std::nullopt;
-    auto outer = parent->find(name);
-    if (outer) ++outer->up;
-    return outer;
-  }
-  std::optional<VariableRef> find_outer(const std::string& name) const {
-    if (!parent) return std::nullopt;
-    auto outer = parent->find(name);
-    if (outer) ++outer->up;
-    return outer;
-  }
-  void define(const std::string& name, Load load, VariableRef source = {}) {
-    slots->emplace(name, static_cast<int>(slots->size()));
-    refs.insert(name);
-    loads[name] = {name, load, source};
-  }
-  void load(const std::string& name) {
-    if (!find(name)) define(name, Load::kResolve);
-  }
-  void declare_parameter(const std::string& name) {
-    stores.insert(name);
-    define(name, Load::kParameter);
-  }
-  void store(const std::string& name) {
-    stores.insert(name);
-    if (refs.contains(name)) return;
-    const auto outer = find_outer(name);
-    define(name, outer ? Load::kAlias : Load::kUndefined, outer.value_or(VariableRef{}));
-  }
-  void merge_branches(const std::vector<Symbols>& branches) {
-    std::set<std::string> stored;
-    for (const Symbols& branch : branches) stored.insert(branch.stores.begin(), branch.stores.end());
-    for (const std::string& name : stores) stored.erase(name);
-    for (const Symbols& branch : branches) {
-      refs.insert(branch.refs.begin(), branch.refs.end());
-      stores.insert(branch.stores.begin(), branch.stores.end());
-      for (const auto& [name, variable] : branch.loads) loads[name] = variable;
-    }
-    for (const std::string& name : stored) {
-      const auto outer = find_outer(name);
-      loads[name] = {name, outer ? Load::kAlias : Load::kResolve, outer.value_or(VariableRef{})};
-    }
-  }
-};
-
-template <class Visit>
-void for_each_argument(const CallArguments& arguments, Visit&& visit) {
-  for (const auto& argument : arguments.positional) visit(*argument);
-  for (const auto& [name, argument] : arguments.keyword) visit(*argument);
-  if (arguments.star) visit(*arguments.star);
-  if (arguments.double_star) visit(*arguments.double_star);
-}
-
-template <class Visit>
-void for_each_child(const Expression& node, Visit&& visit) {
-  for (const auto& child : node.children) {
-    if (child) visit(*child);
-  }
-  for_each_argument(node.arguments, visit);
-}
-
-// Whether a macro's body uses the special names: jinja2's find_undeclared, whose answer depends on the order of the tree.
-class SpecialNames {
- public:
-  explicit SpecialNames(const Body& body) { visit(body); }
-  bool uses(const std::string& name) const { return found_.contains(name); }
-
- private:
-  void visit(const Body& body) {
-    for (const auto& statement : body) visit(*statement);
-  }
-  void visit_if(const ExpressionPtr& node) {
-    if (node) visit(*node);
-  }
-  void visit(const Expression& node) {
-    if (node.kind == Expression::Kind::kName && names_.contains(node.name)) found_.insert(node.name);
-    for_each_child(node, [this](const Expression& child) { visit(child); });
-  }
-  void store(const Expression& target) {
-    if (target.kind == Expression::Kind::kName) names_.erase(target.name);
-    for_each_child(target, [this](const Expression& child) { store(child); });
-  }
-  void visit(const Statement& node) {
-    if (node.kind == Statement::Kind::kBlock) return;
-    if (node.kind == Statement::Kind::kCallBlock) visit_if(node.expression);
-    for (const auto& name : node.signature.names) names_.erase(name);
-    for (const auto& value : node.signature.defaults) visit(*value);
-    if (node.target) store(*node.target);
-    for (const auto& target : node.targets) store(*target);
-    if (node.kind != Statement::Kind::kCallBlock) visit_if(node.expression);
-    for (const auto& expression : node.expressions) visit(*expression);
-    for (const auto& branch : node.branches) {
-      visit_if(branch.condition);
-      visit(branch.body);
-    }
-    if (node.kind == Statement::Kind::kSetBlock) visit_if(node.filter);
-    visit(node.body);
-    if (node.kind != Statement::Kind::kSetBlock) visit_if(node.filter);
-    visit(node.otherwise);
-    visit_if(node.test);
-  }
-
-  std::set<std::string> names_ = {"caller", "kwargs", "varargs"};
-  std::set<std::string> found_;
-};
-
 class Resolver {
  public:
   void resolve(Program& program) {
     const Place root{false, false, true, false};
-    with_scope(program.scope, nullptr, [&](Symbols& symbols) { analyze(program.body, symbols); },
-               [&](const Symbols& symbols) { bind(program.body, symbols, root); });
+    with_scope(
+        program.scope, nullptr, [&](Symbols& symbols) { analyze(program.body, symbols); },
+        [&](const Symbols& symbols) { bind(program.body, symbols, root); });
   }
 
  private:
   // What surrounds a statement.
   struct Place {
-    bool in_loop = false;      // break and continue are allowed
-    bool inside_for = false;   // `loop` must not be assigned, however deep
+    bool in_loop = false;     // break and continue are allowed
+    bool inside_for = false;  // `loop` must not be assigned, however deep
     bool top_level = false;
     bool conditional = false;  // unknown filters are an error only when reached
     Place inner() const { return {in_loop, inside_for, false, false}; }
@@ -190,16 +74,27 @@ class Resolver {
         for (const auto& expression : node.expressions) load_names(expression, symbols);
         break;
       case Kind::kFor:
-      case Kind::kCallBlock: load_names(node.expression, symbols); break;
-      case Kind::kFilterBlock: load_names(node.filter, symbols); break;
-      case Kind::kMacro: symbols.store(node.name); break;
+      case Kind::kCallBlock:
+        load_names(node.expression, symbols);
+        break;
+      case Kind::kFilterBlock:
+        load_names(node.filter, symbols);
+        break;
+      case Kind::kMacro:
+        symbols.store(node.name);
+        break;
       case Kind::kSet:
         load_names(node.expression, symbols);
         store_names(*node.target, symbols, false);
         break;
-      case Kind::kSetBlock: store_names(*node.target, symbols, false); break;
-      case Kind::kIf: analyze_branches(node, 0, symbols); break;
-      default: break;  // scopes of their own, and what has no names
+      case Kind::kSetBlock:
+        store_names(*node.target, symbols, false);
+        break;
+      case Kind::kIf:
+        analyze_branches(node, 0, symbols);
+        break;
+      default:
+        break;  // scopes of their own, and what has no names
     }
   }
   // An elif is an `if` in its own branch, as in jinja2's tree: its condition belongs to that branch's copy.
@@ -264,7 +159,8 @@ class Resolver {
     using Kind = Statement::Kind;
     node.top_level = place.top_level;
     switch (node.kind) {
-      case Kind::kText: return;
+      case Kind::kText:
+        return;
       case Kind::kOutput:
         for (auto& expression : node.expressions) bind(expression, symbols, place.conditional);
         return;
@@ -280,13 +176,18 @@ class Resolver {
         return;
       case Kind::kBreak:
       case Kind::kContinue:
-        if (!place.in_loop) throw Failure(Failure::Kind::kSyntax, "break and continue belong inside a for loop", node.line);
+        if (!place.in_loop)
+          throw Failure(Failure::Kind::kSyntax, "break and continue belong inside a for loop", node.line);
         return;
-      case Kind::kFor: return bind_for(node, symbols, place);
+      case Kind::kFor:
+        return bind_for(node, symbols, place);
       case Kind::kMacro:
-      case Kind::kCallBlock: return bind_callable(node, symbols, place);
-      case Kind::kWith: return bind_with(node, symbols, place);
-      default: return bind_plain_scope(node, symbols, place);
+      case Kind::kCallBlock:
+        return bind_callable(node, symbols, place);
+      case Kind::kWith:
+        return bind_with(node, symbols, place);
+      default:
+        return bind_plain_scope(node, symbols, place);
     }
   }
 
@@ -308,8 +209,11 @@ class Resolver {
         });
     if (node.test) bind_loop_test(node, symbols);
     if (!node.otherwise.empty()) {
-      with_scope(node.else_scope, &symbols, [&](Symbols& inner) { analyze(node.otherwise, inner); },
-                 [&](const Symbols& inner) { bind(node.otherwise, inner, node.recursive ? place.function() : place.inner()); });
+      with_scope(
+          node.else_scope, &symbols, [&](Symbols& inner) { analyze(node.otherwise, inner); },
+          [&](const Symbols& inner) {
+            bind(node.otherwise, inner, node.recursive ? place.function() : place.inner());
+          });
     }
   }
   // The test has a scope with the loop's target in it, at the same slots as a second copy of the target.
@@ -378,7 +282,8 @@ class Resolver {
     if (!signature.uses_caller || !signature.names_caller) return;
     const auto at = std::find(signature.names.begin(), signature.names.end(), "caller") - signature.names.begin();
     if (static_cast<size_t>(at) + signature.defaults.size() < signature.names.size()) {
-      throw Failure(Failure::Kind::kSyntax, "the special argument 'caller' must be left out or have a default", node.line);
+      throw Failure(Failure::Kind::kSyntax, "the special argument 'caller' must be left out or have a default",
+                    node.line);
     }
   }
 
@@ -420,6 +325,8 @@ class Resolver {
 
 }  // namespace
 
-void resolve_scopes(Program& program) { Resolver().resolve(program); }
+void resolve_scopes(Program& program) {
+  Resolver().resolve(program);
+}
 
 }  // namespace inferens::jinja

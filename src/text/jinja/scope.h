@@ -7,8 +7,8 @@
 
 namespace inferens::jinja {
 
-// Fills every VariableRef, Scope, filter and test of the program. Throws Failure: an unknown filter or test, break outside
-// a loop, an assignment to `loop` inside one.
+// Fills every VariableRef, Scope, filter and test of the program. Throws Failure: an unknown filter or test, break
+// outside a loop, an assignment to `loop` inside one.
 void resolve_scopes(Program& program);
 
 }  // namespace inferens::jinja

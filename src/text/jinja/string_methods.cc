@@ -1,4 +1,4 @@
-// Python's str methods. Every result is built from pieces of its inputs, so each byte keeps its provenance.
+// Python's str methods.
 #include <algorithm>
 #include <array>
 
@@ -8,153 +8,8 @@
 #include "text/jinja/print.h"
 
 namespace inferens::jinja {
-
-Text slice_text(Runtime& runtime, const Text& text, size_t begin, size_t end) {
-  TextBuilder out(runtime.budget());
-  out.append(text, begin, end);
-  return out.take().as_markup(text.is_markup());
-}
-
-Text strip_text(Runtime& runtime, const Text& text, const Value& characters, bool left, bool right) {
-  std::string_view view = text.view();
-  if (characters.is_none()) {
-    if (left) view = strip_left(view);
-    if (right) view = strip_right(view);
-  } else {
-    if (!characters.is_text()) fail("strip arg must be None or str");
-    std::u32string set;
-    for_each_character(characters.text().view(), [&](const Character& c) { set += c.value; });
-    std::vector<Character> all;
-    for_each_character(view, [&](const Character& c) { all.push_back(c); });
-    runtime.budget().step(all.size());
-    const auto in_set = [&](const Character& c) { return set.find(c.value) != std::u32string::npos; };
-    size_t begin = 0, end = all.size();
-    while (left && begin < end && in_set(all[begin])) ++begin;
-    while (right && end > begin && in_set(all[end - 1])) --end;
-    if (begin == end) return Text().as_markup(text.is_markup());
-    return slice_text(runtime, text, all[begin].begin, all[end - 1].end);
-  }
-  if (view.size() == text.size()) return text;
-  const auto begin = static_cast<size_t>(view.data() - text.view().data());
-  return slice_text(runtime, text, begin, begin + view.size());
-}
-
-Text join_texts(Runtime& runtime, const Text& separator, const std::vector<Text>& parts) {
-  TextBuilder out(runtime.budget());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out.append(separator);
-    out.append(parts[i]);
-  }
-  return out.take();
-}
-
-Text replace_text(Runtime& runtime, const Text& text, const Text& from, const Text& to, int64_t count) {
-  const std::string_view view = text.view();
-  TextBuilder out(runtime.budget());
-  runtime.budget().step(view.size() / 16);
-  size_t copied = 0;
-  if (from.empty()) {
-    // Before every character and at the end.
-    int64_t done = 0;
-    for (size_t at = 0; at < view.size() && (count < 0 || done < count); ++done) {
-      out.append(to);
-      const size_t length = decode_utf8(view, at).length;
-      out.append(text, at, at + length);
-      copied = at += length;
-    }
-    out.append(text, copied, view.size());
-    if (copied == view.size() && (count < 0 || done < count)) out.append(to);
-    return out.take();
-  }
-  for (int64_t done = 0; count < 0 || done < count; ++done) {
-    const size_t at = view.find(from.view(), copied);
-    if (at == std::string_view::npos) break;
-    out.append(text, copied, at);
-    out.append(to);
-    copied = at + from.size();
-  }
-  out.append(text, copied, view.size());
-  return out.take();
-}
-
-std::vector<Text> split_lines(Runtime& runtime, const Text& text, bool keep_ends) {
-  std::vector<Text> lines;
-  size_t begin = 0;
-  const std::string_view view = text.view();
-  for (size_t at = 0; at < view.size();) {
-    const CodePoint point = decode_utf8(view, at);
-    size_t next = at + point.length;
-    if (is_line_break(point.value)) {
-      if (point.value == U'\r' && next < view.size() && view[next] == '\n') ++next;
-      lines.push_back(slice_text(runtime, text, begin, keep_ends ? next : at));
-      begin = next;
-    }
-    at = next;
-  }
-  if (begin < view.size()) lines.push_back(slice_text(runtime, text, begin, view.size()));
-  return lines;
-}
-
 namespace {
 
-// Greek capital sigma at the end of a word becomes ς.
-bool is_final_sigma(std::string_view view, size_t begin, size_t end) {
-  const auto ignorable = [](char32_t c) { return c == U'\'' || c == 0xAD || c == 0x2019 || c == U'.' || c == U':' || c == 0xB7; };
-  bool before = false;
-  for_each_character(view.substr(0, begin), [&](const Character& c) {
-    if (!ignorable(c.value)) before = is_cased(c.value);
-  });
-  if (!before) return false;
-  for (size_t at = end; at < view.size();) {
-    const CodePoint point = decode_utf8(view, at);
-    if (!ignorable(point.value)) return !is_cased(point.value);
-    at += point.length;
-  }
-  return true;
-}
-
-void append_lower_in(std::string_view view, const Character& c, std::string& out) {
-  if (c.value == 0x3A3) {
-    append_utf8(is_final_sigma(view, c.begin, c.end) ? 0x3C2 : 0x3C3, out);
-  } else {
-    append_lower(c.value, out);
-  }
-}
-
-}  // namespace
-
-Text change_case(Runtime& runtime, const Text& text, Case wanted) {
-  TextBuilder out(runtime.budget());
-  runtime.budget().step(text.size() / 16);
-  bool after_cased = false;
-  std::string mapped;
-  for_each_character(text.view(), [&](const Character& c) {
-    mapped.clear();
-    const bool first = wanted == Case::kCapitalize ? c.begin == 0 : !after_cased;
-    switch (wanted) {
-      case Case::kUpper: append_upper(c.value, mapped); break;
-      case Case::kLower: append_lower_in(text.view(), c, mapped); break;
-      case Case::kFold: append_folded(c.value, mapped); break;
-      case Case::kSwap: is_upper(c.value) ? append_lower_in(text.view(), c, mapped) : append_upper(c.value, mapped); break;
-      case Case::kTitle:
-      case Case::kCapitalize: first ? append_title(c.value, mapped) : append_lower_in(text.view(), c, mapped); break;
-    }
-    after_cased = is_cased(c.value);
-    out.append(mapped, text.trusted_at(c.begin));
-  });
-  return out.take().as_markup(text.is_markup());
-}
-
-namespace {
-
-const Text& text_argument(const Value& value) {
-  if (!value.is_text()) fail("must be str, not " + std::string(type_name(value)));
-  return value.text();
-}
-int64_t int_argument(const Value& value) {
-  if (!value.is_integral()) fail("'" + std::string(type_name(value)) + "' object cannot be interpreted as an integer");
-  return value.integer();
-}
 // An argument beside a Markup is escaped first.
 Text beside(Runtime& runtime, const Text& self, const Value& argument) {
   return self.is_markup() ? escape(runtime, argument) : text_argument(argument);
@@ -217,7 +72,8 @@ std::vector<Text> split_separator(Runtime& r, const Text& text, const Text& sepa
   if (from_right) {
     size_t end = view.size();
     while (limit < 0 || static_cast<int64_t>(parts.size()) < limit) {
-      const size_t at = end < separator.size() ? std::string_view::npos : view.rfind(separator.view(), end - separator.size());
+      const size_t at =
+          end < separator.size() ? std::string_view::npos : view.rfind(separator.view(), end - separator.size());
       if (at == std::string_view::npos) break;
       parts.push_back(slice_text(r, text, at + separator.size(), end));
       end = at;
@@ -240,7 +96,7 @@ std::vector<Text> split_separator(Runtime& r, const Text& text, const Text& sepa
 template <bool kFromRight>
 Value split(Runtime& r, const Value& self, const Arguments& a) {
   const auto args = a.bind("split", {{"sep", Value()}, {"maxsplit", Value(-1)}});
-  const int64_t limit = int_argument(args[1]);
+  const int64_t limit = integer_argument(args[1]);
   if (args[0].is_none()) return list_of(r, split_spaces(r, self.text(), limit, kFromRight));
   return list_of(r, split_separator(r, self.text(), text_argument(args[0]), limit, kFromRight));
 }
@@ -257,7 +113,8 @@ Value partition(Runtime& r, const Value& self, const Arguments& a) {
   const size_t at = kFromRight ? text.view().rfind(separator.view()) : text.view().find(separator.view());
   if (at == std::string_view::npos) {
     const Value empty{Text()};
-    return make_tuple(r.budget(), kFromRight ? std::vector<Value>{empty, empty, self} : std::vector<Value>{self, empty, empty});
+    return make_tuple(r.budget(),
+                      kFromRight ? std::vector<Value>{empty, empty, self} : std::vector<Value>{self, empty, empty});
   }
   const size_t end = at + separator.size();
   return make_tuple(r.budget(), {Value(slice_text(r, text, 0, at)), Value(slice_text(r, text, at, end)),
@@ -269,7 +126,7 @@ std::optional<std::pair<size_t, size_t>> byte_range(const Text& text, const Valu
   const auto length = static_cast<int64_t>(text.length());
   const auto place = [&](const Value& v, int64_t otherwise) {
     if (v.is_none()) return otherwise;
-    const int64_t i = int_argument(v);
+    const int64_t i = integer_argument(v);
     return i < 0 ? std::max<int64_t>(0, i < -length ? 0 : i + length) : i;
   };
   const int64_t begin = place(start, 0), end = std::min(place(stop, length), length);
@@ -325,13 +182,16 @@ Value replace(Runtime& r, const Value& self, const Arguments& a) {
   const auto args = a.bind("replace", {{""}, {""}, {"", Value(-1)}});
   const Text& text = self.text();
   const Text to = beside(r, text, args[1]);
-  return Value(replace_text(r, text, text_argument(args[0]), to, int_argument(args[2])).as_markup(text.is_markup()));
+  return Value(
+      replace_text(r, text, text_argument(args[0]), to, integer_argument(args[2])).as_markup(text.is_markup()));
 }
 
 Value join(Runtime& r, const Value& self, const Arguments& a) {
   std::vector<Text> parts;
   for (const Value& part : collect(r, a.bind("join", {{""}})[0])) {
-    if (!part.is_text() && !self.text().is_markup()) fail("sequence item " + std::to_string(parts.size()) + ": expected str instance, " + std::string(type_name(part)) + " found");
+    if (!part.is_text() && !self.text().is_markup())
+      fail("sequence item " + std::to_string(parts.size()) + ": expected str instance, " +
+           std::string(type_name(part)) + " found");
     parts.push_back(beside(r, self.text(), part));
   }
   return Value(join_texts(r, self.text(), parts).as_markup(self.text().is_markup()));
@@ -343,7 +203,8 @@ Value remove_affix(Runtime& r, const Value& self, const Arguments& a) {
   const Text &text = self.text(), &affix = text_argument(argument);
   const bool has = kSuffix ? text.view().ends_with(affix.view()) : text.view().starts_with(affix.view());
   if (!has) return self;
-  return Value(kSuffix ? slice_text(r, text, 0, text.size() - affix.size()) : slice_text(r, text, affix.size(), text.size()));
+  return Value(kSuffix ? slice_text(r, text, 0, text.size() - affix.size())
+                       : slice_text(r, text, affix.size(), text.size()));
 }
 
 enum class Side { kLeft, kRight, kCenter };
@@ -352,11 +213,13 @@ Value justify(Runtime& r, const Value& self, const Arguments& a) {
   const auto args = a.bind("justify", {{""}, {"", Value(Text::untrusted(" "))}});
   const Text &text = self.text(), &fill = text_argument(args[1]);
   if (fill.length() != 1) fail("the fill character must be exactly one character long");
-  const int64_t width = int_argument(args[0]), length = static_cast<int64_t>(text.length());
+  const int64_t width = integer_argument(args[0]), length = static_cast<int64_t>(text.length());
   if (width <= length) return self;
   const auto pad = static_cast<uint64_t>(width - length);
   // str.center puts the odd space left when the width is odd.
-  const uint64_t left = kSide == Side::kLeft ? 0 : kSide == Side::kRight ? pad : pad / 2 + (pad & static_cast<uint64_t>(width) & 1);
+  const uint64_t left = kSide == Side::kLeft    ? 0
+                        : kSide == Side::kRight ? pad
+                                                : pad / 2 + (pad & static_cast<uint64_t>(width) & 1);
   TextBuilder out(r.budget());
   out.append_repeated(fill, left);
   out.append(text);
@@ -365,7 +228,8 @@ Value justify(Runtime& r, const Value& self, const Arguments& a) {
 }
 
 Value zfill(Runtime& r, const Value& self, const Arguments& a) {
-  const int64_t width = int_argument(a.bind("zfill", {{""}})[0]), length = static_cast<int64_t>(self.text().length());
+  const int64_t width = integer_argument(a.bind("zfill", {{""}})[0]),
+                length = static_cast<int64_t>(self.text().length());
   if (width <= length) return self;
   const size_t sign = self.text().view().starts_with('-') || self.text().view().starts_with('+') ? 1 : 0;
   TextBuilder out(r.budget());
@@ -376,7 +240,7 @@ Value zfill(Runtime& r, const Value& self, const Arguments& a) {
 }
 
 Value expandtabs(Runtime& r, const Value& self, const Arguments& a) {
-  const int64_t size = int_argument(a.bind("expandtabs", {{"tabsize", Value(8)}})[0]);
+  const int64_t size = integer_argument(a.bind("expandtabs", {{"tabsize", Value(8)}})[0]);
   TextBuilder out(r.budget());
   int64_t column = 0;
   for_each_character(self.text().view(), [&](const Character& c) {
@@ -392,7 +256,9 @@ Value expandtabs(Runtime& r, const Value& self, const Arguments& a) {
   return Value(out.take().as_markup(self.text().is_markup()));
 }
 
-Value format(Runtime& r, const Value& self, const Arguments& a) { return Value(format_braces(r, self.text(), a)); }
+Value format(Runtime& r, const Value& self, const Arguments& a) {
+  return Value(format_braces(r, self.text(), a));
+}
 
 Value format_map(Runtime& r, const Value& self, const Arguments& a) {
   const Value mapping = a.bind("format_map", {{""}})[0];
@@ -413,7 +279,9 @@ Value all_are(Runtime& r, const Value& self, const Arguments& a) {
   for_each_character(self.text().view(), [&](const Character& c) { all = all && kClass(c.value); });
   return Value(all);
 }
-bool is_alnum(char32_t c) { return is_alpha(c) || is_numeric(c); }
+bool is_alnum(char32_t c) {
+  return is_alpha(c) || is_numeric(c);
+}
 
 template <bool kUpper>
 Value has_case(Runtime& r, const Value& self, const Arguments& a) {
@@ -421,8 +289,10 @@ Value has_case(Runtime& r, const Value& self, const Arguments& a) {
   r.budget().step(self.text().size() / 16);
   bool cased_found = false, other_found = false;
   for_each_character(self.text().view(), [&](const Character& c) {
-    if (kUpper ? is_upper(c.value) : is_lower(c.value)) cased_found = true;
-    else if (is_cased(c.value)) other_found = true;
+    if (kUpper ? is_upper(c.value) : is_lower(c.value))
+      cased_found = true;
+    else if (is_cased(c.value))
+      other_found = true;
   });
   return Value(cased_found && !other_found);
 }
@@ -472,19 +342,52 @@ struct Entry {
   Method method;
 };
 constexpr std::array<Entry, 47> kMethods = {{
-    {"capitalize", cased<Case::kCapitalize>}, {"casefold", cased<Case::kFold>}, {"center", justify<Side::kCenter>},
-    {"count", count}, {"encode", refuse}, {"endswith", starts_or_ends<true>}, {"expandtabs", expandtabs},
-    {"find", find<false, false>}, {"format", format}, {"format_map", format_map}, {"index", find<false, true>},
-    {"isalnum", all_are<is_alnum>}, {"isalpha", all_are<is_alpha>}, {"isascii", isascii}, {"isdecimal", all_are<is_decimal>},
-    {"isdigit", all_are<is_digit_like>}, {"isidentifier", isidentifier}, {"islower", has_case<false>},
-    {"isnumeric", all_are<is_numeric>}, {"isprintable", isprintable}, {"isspace", all_are<is_space>}, {"istitle", istitle},
-    {"isupper", has_case<true>}, {"join", join}, {"ljust", justify<Side::kLeft>}, {"lower", cased<Case::kLower>},
-    {"lstrip", strip<true, false>}, {"maketrans", refuse}, {"partition", partition<false>},
-    {"removeprefix", remove_affix<false>}, {"removesuffix", remove_affix<true>}, {"replace", replace},
-    {"rfind", find<true, false>}, {"rindex", find<true, true>}, {"rjust", justify<Side::kRight>},
-    {"rpartition", partition<true>}, {"rsplit", split<true>}, {"rstrip", strip<false, true>}, {"split", split<false>},
-    {"splitlines", splitlines}, {"startswith", starts_or_ends<false>}, {"strip", strip<true, true>},
-    {"swapcase", cased<Case::kSwap>}, {"title", cased<Case::kTitle>}, {"translate", refuse}, {"upper", cased<Case::kUpper>},
+    {"capitalize", cased<Case::kCapitalize>},
+    {"casefold", cased<Case::kFold>},
+    {"center", justify<Side::kCenter>},
+    {"count", count},
+    {"encode", refuse},
+    {"endswith", starts_or_ends<true>},
+    {"expandtabs", expandtabs},
+    {"find", find<false, false>},
+    {"format", format},
+    {"format_map", format_map},
+    {"index", find<false, true>},
+    {"isalnum", all_are<is_alnum>},
+    {"isalpha", all_are<is_alpha>},
+    {"isascii", isascii},
+    {"isdecimal", all_are<is_decimal>},
+    {"isdigit", all_are<is_digit_like>},
+    {"isidentifier", isidentifier},
+    {"islower", has_case<false>},
+    {"isnumeric", all_are<is_numeric>},
+    {"isprintable", isprintable},
+    {"isspace", all_are<is_space>},
+    {"istitle", istitle},
+    {"isupper", has_case<true>},
+    {"join", join},
+    {"ljust", justify<Side::kLeft>},
+    {"lower", cased<Case::kLower>},
+    {"lstrip", strip<true, false>},
+    {"maketrans", refuse},
+    {"partition", partition<false>},
+    {"removeprefix", remove_affix<false>},
+    {"removesuffix", remove_affix<true>},
+    {"replace", replace},
+    {"rfind", find<true, false>},
+    {"rindex", find<true, true>},
+    {"rjust", justify<Side::kRight>},
+    {"rpartition", partition<true>},
+    {"rsplit", split<true>},
+    {"rstrip", strip<false, true>},
+    {"split", split<false>},
+    {"splitlines", splitlines},
+    {"startswith", starts_or_ends<false>},
+    {"strip", strip<true, true>},
+    {"swapcase", cased<Case::kSwap>},
+    {"title", cased<Case::kTitle>},
+    {"translate", refuse},
+    {"upper", cased<Case::kUpper>},
     {"zfill", zfill},
 }};
 

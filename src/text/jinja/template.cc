@@ -12,13 +12,17 @@ namespace inferens::jinja {
 namespace {
 
 Status to_status(const Failure& failure, int line) {
-  if (failure.kind() == Failure::Kind::kRaised || failure.kind() == Failure::Kind::kInput) return invalid_argument(failure.what());
+  if (failure.kind() == Failure::Kind::kRaised || failure.kind() == Failure::Kind::kInput)
+    return invalid_argument(failure.what());
   const std::string where = line > 0 ? "chat template line " + std::to_string(line) + ": " : "chat template: ";
   const std::string message = where + failure.what();
   switch (failure.kind()) {
-    case Failure::Kind::kLimit: return resource_exhausted(message);
-    case Failure::Kind::kUnsupported: return unsupported(message);
-    default: return invalid_argument(message);
+    case Failure::Kind::kLimit:
+      return resource_exhausted(message);
+    case Failure::Kind::kUnsupported:
+      return unsupported(message);
+    default:
+      return invalid_argument(message);
   }
 }
 

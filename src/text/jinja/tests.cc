@@ -52,7 +52,8 @@ bool is_sequence(Runtime&, const Value& value, const Arguments& a) {
   if (value.is_undefined() || value.is_text() || value.is(Kind::kDict)) return true;
   if (!value.is(Kind::kSequence)) return false;
   const SequenceKind kind = value.sequence()->kind;
-  return kind == SequenceKind::kList || kind == SequenceKind::kTuple || kind == SequenceKind::kRange || kind == SequenceKind::kGroup;
+  return kind == SequenceKind::kList || kind == SequenceKind::kTuple || kind == SequenceKind::kRange ||
+         kind == SequenceKind::kGroup;
 }
 bool is_iterable_test(Runtime&, const Value& value, const Arguments& a) {
   (void)a.bind("iterable", {});
@@ -76,12 +77,17 @@ bool is_same(Runtime& r, const Value& value, const Arguments& a) {
   const Value other = a.bind("sameas", {{"other"}})[0];
   if (value.kind() != other.kind()) return false;
   switch (value.kind()) {
-    case Kind::kSequence: return value.sequence() == other.sequence();
-    case Kind::kDict: return value.dict() == other.dict();
-    default: return equals(r.budget(), value, other);
+    case Kind::kSequence:
+      return value.sequence() == other.sequence();
+    case Kind::kDict:
+      return value.dict() == other.dict();
+    default:
+      return equals(r.budget(), value, other);
   }
 }
-bool is_in(Runtime& r, const Value& value, const Arguments& a) { return contains(r, a.bind("in", {{"seq"}})[0], value); }
+bool is_in(Runtime& r, const Value& value, const Arguments& a) {
+  return contains(r, a.bind("in", {{"seq"}})[0], value);
+}
 bool is_filter(Runtime&, const Value& value, const Arguments& a) {
   (void)a.bind("filter", {});
   return value.is_text() && find_filter(value.text().view());
@@ -92,17 +98,45 @@ bool is_test(Runtime&, const Value& value, const Arguments& a) {
 }
 
 constexpr std::array<Test, 39> kTests = {{
-    {"!=", compares<Operator::kNe>}, {"<", compares<Operator::kLt>}, {"<=", compares<Operator::kLe>},
-    {"==", compares<Operator::kEq>}, {">", compares<Operator::kGt>}, {">=", compares<Operator::kGe>},
-    {"boolean", is_kind<Kind::kBool>}, {"callable", is_callable}, {"defined", is_defined}, {"divisibleby", divisible_by},
-    {"eq", compares<Operator::kEq>}, {"equalto", compares<Operator::kEq>}, {"escaped", is_escaped}, {"even", even},
-    {"false", is_bool<false>}, {"filter", is_filter}, {"float", is_kind<Kind::kFloat>}, {"ge", compares<Operator::kGe>},
-    {"greaterthan", compares<Operator::kGt>}, {"gt", compares<Operator::kGt>}, {"in", is_in}, {"integer", is_kind<Kind::kInt>},
-    {"iterable", is_iterable_test}, {"le", compares<Operator::kLe>}, {"lessthan", compares<Operator::kLt>},
-    {"lower", has_case<false>}, {"lt", compares<Operator::kLt>}, {"mapping", is_kind<Kind::kDict>}, {"ne", compares<Operator::kNe>},
-    {"none", is_kind<Kind::kNone>}, {"number", is_kind<Kind::kBool, Kind::kInt, Kind::kFloat>}, {"odd", odd},
-    {"sameas", is_same}, {"sequence", is_sequence}, {"string", is_kind<Kind::kText>}, {"test", is_test}, {"true", is_bool<true>},
-    {"undefined", is_kind<Kind::kUndefined>}, {"upper", has_case<true>},
+    {"!=", compares<Operator::kNe>},
+    {"<", compares<Operator::kLt>},
+    {"<=", compares<Operator::kLe>},
+    {"==", compares<Operator::kEq>},
+    {">", compares<Operator::kGt>},
+    {">=", compares<Operator::kGe>},
+    {"boolean", is_kind<Kind::kBool>},
+    {"callable", is_callable},
+    {"defined", is_defined},
+    {"divisibleby", divisible_by},
+    {"eq", compares<Operator::kEq>},
+    {"equalto", compares<Operator::kEq>},
+    {"escaped", is_escaped},
+    {"even", even},
+    {"false", is_bool<false>},
+    {"filter", is_filter},
+    {"float", is_kind<Kind::kFloat>},
+    {"ge", compares<Operator::kGe>},
+    {"greaterthan", compares<Operator::kGt>},
+    {"gt", compares<Operator::kGt>},
+    {"in", is_in},
+    {"integer", is_kind<Kind::kInt>},
+    {"iterable", is_iterable_test},
+    {"le", compares<Operator::kLe>},
+    {"lessthan", compares<Operator::kLt>},
+    {"lower", has_case<false>},
+    {"lt", compares<Operator::kLt>},
+    {"mapping", is_kind<Kind::kDict>},
+    {"ne", compares<Operator::kNe>},
+    {"none", is_kind<Kind::kNone>},
+    {"number", is_kind<Kind::kBool, Kind::kInt, Kind::kFloat>},
+    {"odd", odd},
+    {"sameas", is_same},
+    {"sequence", is_sequence},
+    {"string", is_kind<Kind::kText>},
+    {"test", is_test},
+    {"true", is_bool<true>},
+    {"undefined", is_kind<Kind::kUndefined>},
+    {"upper", has_case<true>},
 }};
 
 }  // namespace

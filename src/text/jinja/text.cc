@@ -6,8 +6,11 @@
 namespace inferens::jinja {
 namespace {
 
+constexpr uint64_t kTextOverhead = 160;  // counts, string and runs of one text, with what malloc adds
+
 size_t count_code_points(std::string_view bytes) {
-  const bool ascii = std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const bool ascii =
+      std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (ascii) return bytes.size();
   size_t count = 0;
   for_each_character(bytes, [&](const Character&) { ++count; });
@@ -43,7 +46,9 @@ size_t Text::byte_of(size_t index) const {
   return byte;
 }
 
-size_t Text::index_of(size_t byte) const { return is_ascii() ? byte : count_code_points(view().substr(0, byte)); }
+size_t Text::index_of(size_t byte) const {
+  return is_ascii() ? byte : count_code_points(view().substr(0, byte));
+}
 
 Text Text::as_markup(bool markup) const {
   Text copy = *this;
@@ -54,6 +59,10 @@ Text Text::as_markup(bool markup) const {
 void TextBuilder::append(std::string_view bytes, bool trusted) {
   if (bytes.empty()) return;
   budget_.text(bytes.size(), bytes_.size() + bytes.size());
+  append_charged(bytes, trusted);
+}
+
+void TextBuilder::append_charged(std::string_view bytes, bool trusted) {
   bytes_.append(bytes);
   if (!runs_.empty() && runs_.back().trusted == trusted) {
     runs_.back().end = bytes_.size();
@@ -76,11 +85,21 @@ void TextBuilder::append(const Text& text, size_t begin, size_t end) {
 void TextBuilder::append_repeated(const Text& text, uint64_t count) {
   if (text.empty()) return;
   if (count > kMaxTextBytes / text.size()) fail_limit("the template made a text above 8 MB");
-  for (uint64_t i = 0; i < count; ++i) append(text);
+  const size_t bytes = text.size() * static_cast<size_t>(count);
+  if (text.runs().size() == 1) {
+    budget_.text(bytes, bytes_.size() + bytes);
+    std::string all;
+    all.reserve(bytes);
+    for (uint64_t i = 0; i < count; ++i) all += text.view();
+    append_charged(all, text.runs()[0].trusted);
+  } else {
+    for (uint64_t i = 0; i < count; ++i) append(text);
+  }
 }
 
 Text TextBuilder::take() {
   if (bytes_.empty()) return Text();
+  budget_.memory(kTextOverhead);
   auto rep = std::make_shared<Text::Rep>();
   rep->length = count_code_points(bytes_);
   rep->bytes = std::move(bytes_);

@@ -1,5 +1,6 @@
 // Strings that know where each byte came from: the template's own text (trusted: it may spell control tokens) or the
-// conversation (never). Every string of the interpreter is made by TextBuilder, which has no way to forget the difference.
+// conversation (never). Every string of the interpreter is made by TextBuilder, which has no way to forget the
+// difference.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace inferens::jinja {
 
-// Immutable, cheap to copy. Positions called `byte` are byte offsets, those called `index` count code points as Python does.
+// Immutable, cheap to copy. Positions called `byte` are byte offsets, those called `index` count code points as Python
+// does.
 class Text {
  public:
   struct Run {
@@ -67,6 +69,8 @@ class TextBuilder {
   Text take();
 
  private:
+  void append_charged(std::string_view bytes, bool trusted);  // what the budget already knows of
+
   Budget& budget_;
   std::string bytes_;
   std::vector<Text::Run> runs_;

@@ -9,6 +9,8 @@
 namespace inferens::jinja {
 namespace {
 
+constexpr uint64_t kEntryMemory = 2 * sizeof(Value) + 64;  // of a dict, with its place in the index
+
 int depth_of(const Value& value) {
   if (value.is(Kind::kSequence)) return value.sequence()->depth;
   if (value.is(Kind::kDict)) return value.dict()->depth;
@@ -30,9 +32,12 @@ bool is_tuple(const Value& value) {
 bool same_family(const Sequence& a, const Sequence& b) {
   const auto family = [](SequenceKind k) {
     switch (k) {
-      case SequenceKind::kGroup: return SequenceKind::kTuple;
-      case SequenceKind::kDictItems: return SequenceKind::kDictKeys;
-      default: return k;
+      case SequenceKind::kGroup:
+        return SequenceKind::kTuple;
+      case SequenceKind::kDictItems:
+        return SequenceKind::kDictKeys;
+      default:
+        return k;
     }
   };
   return family(a.kind) == family(b.kind);
@@ -76,6 +81,7 @@ const Value* Dict::find(const Value& key) const {
 void DictBuilder::set(Value key, Value value) {
   if (!is_hashable(key)) fail("unhashable type: '" + std::string(type_name(key)) + "'");
   budget_.step();
+  budget_.memory(kEntryMemory);
   dict_->depth = deeper(dict_->depth, value);
   if (const Value* old = dict_->find(key)) {
     *const_cast<Value*>(old) = std::move(value);  // the dict is still ours alone
@@ -93,40 +99,16 @@ DictPtr DictBuilder::take() {
   return result;
 }
 
-std::vector<Value> Arguments::bind(std::string_view function, std::initializer_list<Parameter> parameters) const {
-  const std::string name(function);
-  if (positional.size() > parameters.size()) fail(name + "() takes at most " + std::to_string(parameters.size()) + " arguments");
-  std::vector<Value> result(parameters.size());
-  std::vector<bool> given(parameters.size(), false);
-  for (size_t i = 0; i < positional.size(); ++i) {
-    result[i] = positional[i];
-    given[i] = true;
-  }
-  for (const auto& [key, value] : keyword) {
-    const auto* parameter = std::find_if(parameters.begin(), parameters.end(),
-                                         [&key = key](const Parameter& p) { return !p.name.empty() && p.name == key.view(); });
-    if (parameter == parameters.end()) fail(name + "() got an unexpected keyword argument '" + key.str() + "'");
-    const auto i = static_cast<size_t>(parameter - parameters.begin());
-    if (given[i]) fail(name + "() got multiple values for argument '" + key.str() + "'");
-    result[i] = value;
-    given[i] = true;
-  }
-  size_t i = 0;
-  for (const Parameter& parameter : parameters) {
-    if (!given[i]) {
-      if (!parameter.default_value) fail(name + "() is missing argument '" + std::string(parameter.name) + "'");
-      result[i] = *parameter.default_value;
-    }
-    ++i;
-  }
-  return result;
+Value Object::call(Runtime&, const Arguments&) {
+  fail("'" + std::string(type_name()) + "' object is not callable");
 }
-
-Value Object::call(Runtime&, const Arguments&) { fail("'" + std::string(type_name()) + "' object is not callable"); }
-Next Object::iterate(Runtime&) { fail("'" + std::string(type_name()) + "' object is not iterable"); }
+Next Object::iterate(Runtime&) {
+  fail("'" + std::string(type_name()) + "' object is not iterable");
+}
 
 Value make_list(Budget& budget, std::vector<Value> items, SequenceKind kind) {
   budget.step(items.size());
+  budget.memory(sizeof(Sequence) + items.size() * sizeof(Value));
   auto list = std::make_shared<Sequence>();
   list->kind = kind;
   for (const Value& item : items) list->depth = deeper(list->depth, item);
@@ -138,11 +120,13 @@ Value make_range(Budget& budget, int64_t start, int64_t stop, int64_t step) {
   if (step == 0) fail("range() arg 3 must not be zero");
   std::vector<Value> items;
   for (int64_t at = start; step > 0 ? at < stop : at > stop;) {
-    if (items.size() == kMaxRangeItems) fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE (100000).");
+    if (items.size() == kMaxRangeItems)
+      fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE (100000).");
     items.emplace_back(at);
     if (__builtin_add_overflow(at, step, &at)) break;
   }
   budget.step(items.size());
+  budget.memory(sizeof(Sequence) + items.size() * sizeof(Value));
   auto range = std::make_shared<Sequence>();
   range->kind = SequenceKind::kRange;
   range->items = std::move(items);
@@ -155,42 +139,68 @@ Value make_range(Budget& budget, int64_t start, int64_t stop, int64_t step) {
 std::string_view type_name(const Value& value) {
   switch (value.kind()) {
     case Kind::kMissing:
-    case Kind::kUndefined: return "Undefined";
-    case Kind::kNone: return "NoneType";
-    case Kind::kBool: return "bool";
-    case Kind::kInt: return "int";
-    case Kind::kFloat: return "float";
-    case Kind::kText: return value.text().is_markup() ? "Markup" : "str";
-    case Kind::kDict: return "dict";
-    case Kind::kObject: return value.object()->type_name();
-    case Kind::kSequence: break;
+    case Kind::kUndefined:
+      return "Undefined";
+    case Kind::kNone:
+      return "NoneType";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kInt:
+      return "int";
+    case Kind::kFloat:
+      return "float";
+    case Kind::kText:
+      return value.text().is_markup() ? "Markup" : "str";
+    case Kind::kDict:
+      return "dict";
+    case Kind::kObject:
+      return value.object()->type_name();
+    case Kind::kSequence:
+      break;
   }
   switch (value.sequence()->kind) {
-    case SequenceKind::kList: return "list";
-    case SequenceKind::kTuple: return "tuple";
-    case SequenceKind::kRange: return "range";
-    case SequenceKind::kDictKeys: return "dict_keys";
-    case SequenceKind::kDictValues: return "dict_values";
-    case SequenceKind::kDictItems: return "dict_items";
-    case SequenceKind::kGroup: return "_GroupTuple";
+    case SequenceKind::kList:
+      return "list";
+    case SequenceKind::kTuple:
+      return "tuple";
+    case SequenceKind::kRange:
+      return "range";
+    case SequenceKind::kDictKeys:
+      return "dict_keys";
+    case SequenceKind::kDictValues:
+      return "dict_values";
+    case SequenceKind::kDictItems:
+      return "dict_items";
+    case SequenceKind::kGroup:
+      return "_GroupTuple";
   }
   return "object";
 }
 
-void fail_undefined(const Value& value) { fail(value.undefined_message()); }
+void fail_undefined(const Value& value) {
+  fail(value.undefined_message());
+}
 
 bool truthy(Runtime& runtime, const Value& value) {
   switch (value.kind()) {
     case Kind::kMissing:
     case Kind::kUndefined:
-    case Kind::kNone: return false;
-    case Kind::kBool: return value.boolean();
-    case Kind::kInt: return value.integer() != 0;
-    case Kind::kFloat: return value.number() != 0;
-    case Kind::kText: return !value.text().empty();
-    case Kind::kSequence: return !value.sequence()->items.empty();
-    case Kind::kDict: return !value.dict()->entries.empty();
-    case Kind::kObject: return value.object()->length(runtime).value_or(1) != 0;
+    case Kind::kNone:
+      return false;
+    case Kind::kBool:
+      return value.boolean();
+    case Kind::kInt:
+      return value.integer() != 0;
+    case Kind::kFloat:
+      return value.number() != 0;
+    case Kind::kText:
+      return !value.text().empty();
+    case Kind::kSequence:
+      return !value.sequence()->items.empty();
+    case Kind::kDict:
+      return !value.dict()->entries.empty();
+    case Kind::kObject:
+      return value.object()->length(runtime).value_or(1) != 0;
   }
   return false;
 }
@@ -200,7 +210,8 @@ bool equals(Budget& budget, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
-    case Kind::kText: return a.text().view() == b.text().view();
+    case Kind::kText:
+      return a.text().view() == b.text().view();
     case Kind::kSequence: {
       const Sequence &x = *a.sequence(), &y = *b.sequence();
       if (&x == &y) return true;
@@ -219,8 +230,10 @@ bool equals(Budget& budget, const Value& a, const Value& b) {
       }
       return true;
     }
-    case Kind::kObject: return a.object() == b.object();
-    default: return true;  // None and Undefined equal their like
+    case Kind::kObject:
+      return a.object() == b.object();
+    default:
+      return true;  // None and Undefined equal their like
   }
 }
 
@@ -233,7 +246,8 @@ std::optional<int> compare(Budget& budget, const Value& a, const Value& b) {
   if (a.is_text() && b.is_text()) return a.text().view().compare(b.text().view());
   if (a.is(Kind::kSequence) && b.is(Kind::kSequence)) {
     const Sequence &x = *a.sequence(), &y = *b.sequence();
-    const bool ordered = (x.kind == SequenceKind::kList && y.kind == SequenceKind::kList) || (is_tuple(a) && is_tuple(b));
+    const bool ordered =
+        (x.kind == SequenceKind::kList && y.kind == SequenceKind::kList) || (is_tuple(a) && is_tuple(b));
     if (ordered) {
       for (size_t i = 0; i < std::min(x.items.size(), y.items.size()); ++i) {
         if (!equals(budget, x.items[i], y.items[i])) return compare(budget, x.items[i], y.items[i]);
@@ -241,7 +255,8 @@ std::optional<int> compare(Budget& budget, const Value& a, const Value& b) {
       return x.items.size() < y.items.size() ? -1 : x.items.size() > y.items.size() ? 1 : 0;
     }
   }
-  fail("'<' not supported between instances of '" + std::string(type_name(a)) + "' and '" + std::string(type_name(b)) + "'");
+  fail("'<' not supported between instances of '" + std::string(type_name(a)) + "' and '" + std::string(type_name(b)) +
+       "'");
 }
 
 bool is_hashable(const Value& value) {
@@ -254,12 +269,18 @@ bool is_hashable(const Value& value) {
 
 std::optional<int64_t> length_of(Runtime& runtime, const Value& value) {
   switch (value.kind()) {
-    case Kind::kUndefined: return 0;
-    case Kind::kText: return static_cast<int64_t>(value.text().length());
-    case Kind::kSequence: return static_cast<int64_t>(value.sequence()->items.size());
-    case Kind::kDict: return static_cast<int64_t>(value.dict()->entries.size());
-    case Kind::kObject: return value.object()->length(runtime);
-    default: return std::nullopt;
+    case Kind::kUndefined:
+      return 0;
+    case Kind::kText:
+      return static_cast<int64_t>(value.text().length());
+    case Kind::kSequence:
+      return static_cast<int64_t>(value.sequence()->items.size());
+    case Kind::kDict:
+      return static_cast<int64_t>(value.dict()->entries.size());
+    case Kind::kObject:
+      return value.object()->length(runtime);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -268,16 +289,20 @@ bool is_iterable(const Value& value) {
     case Kind::kUndefined:
     case Kind::kText:
     case Kind::kSequence:
-    case Kind::kDict: return true;
-    case Kind::kObject: return value.object()->is_iterable();
-    default: return false;
+    case Kind::kDict:
+      return true;
+    case Kind::kObject:
+      return value.object()->is_iterable();
+    default:
+      return false;
   }
 }
 
 Next iterate(Runtime& runtime, const Value& value) {
   Budget& budget = runtime.budget();
   switch (value.kind()) {
-    case Kind::kUndefined: return [](Value&) { return false; };
+    case Kind::kUndefined:
+      return [](Value&) { return false; };
     case Kind::kText:
       return [text = value.text(), at = size_t{0}, &budget](Value& out) mutable {
         if (at >= text.size()) return false;
@@ -303,19 +328,24 @@ Next iterate(Runtime& runtime, const Value& value) {
         out = dict->entries[at++].first;
         return true;
       };
-    case Kind::kObject: return value.object()->iterate(runtime);
-    default: fail("'" + std::string(type_name(value)) + "' object is not iterable");
+    case Kind::kObject:
+      return value.object()->iterate(runtime);
+    default:
+      fail("'" + std::string(type_name(value)) + "' object is not iterable");
   }
 }
 
 std::vector<Value> collect(Runtime& runtime, const Value& value) {
   if (value.is(Kind::kSequence)) {
-    runtime.budget().step(value.sequence()->items.size());
+    runtime.budget().memory(value.sequence()->items.size() * sizeof(Value));
     return value.sequence()->items;
   }
   std::vector<Value> items;
   const Next next = iterate(runtime, value);
-  for (Value item; next(item);) items.push_back(item);
+  for (Value item; next(item);) {
+    runtime.budget().memory(sizeof(Value));
+    items.push_back(item);
+  }
   return items;
 }
 

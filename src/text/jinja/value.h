@@ -1,5 +1,6 @@
-// The values of the template language, with Python's meaning. Strings, lists and dicts are immutable and shared (Hugging
-// Face's sandbox forbids changing them), so ownership has no cycles; what can change is an Object, owned by the render.
+// The values of the template language, with Python's meaning. Strings, lists and dicts are immutable and shared
+// (Hugging Face's sandbox forbids changing them), so ownership has no cycles; what can change is an Object, owned by
+// the render.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +37,15 @@ class Value {
   using Storage = std::variant<Missing, Undefined, None, bool, int64_t, double, Text, SequencePtr, DictPtr, Object*>;
 
   Value() : storage_(None{}) {}
-  Value(bool v) : storage_(v) {}                      // NOLINT: implicit by design, here and below
-  Value(int64_t v) : storage_(v) {}                   // NOLINT
-  Value(int v) : storage_(static_cast<int64_t>(v)) {} // NOLINT
-  Value(double v) : storage_(v) {}                    // NOLINT
-  Value(Text v) : storage_(std::move(v)) {}           // NOLINT
-  Value(SequencePtr v) : storage_(std::move(v)) {}    // NOLINT
-  Value(DictPtr v) : storage_(std::move(v)) {}        // NOLINT
-  Value(Object* v) : storage_(v) {}                   // NOLINT
-  Value(const char*) = delete;                        // would become bool; say Text::trusted or untrusted
+  Value(bool v) : storage_(v) {}                       // NOLINT: implicit by design, here and below
+  Value(int64_t v) : storage_(v) {}                    // NOLINT
+  Value(int v) : storage_(static_cast<int64_t>(v)) {}  // NOLINT
+  Value(double v) : storage_(v) {}                     // NOLINT
+  Value(Text v) : storage_(std::move(v)) {}            // NOLINT
+  Value(SequencePtr v) : storage_(std::move(v)) {}     // NOLINT
+  Value(DictPtr v) : storage_(std::move(v)) {}         // NOLINT
+  Value(Object* v) : storage_(v) {}                    // NOLINT
+  Value(const char*) = delete;                         // would become bool; say Text::trusted or untrusted
   static Value missing();
   static Value undefined(std::string message);
 
@@ -82,8 +83,8 @@ enum class SequenceKind { kList, kTuple, kRange, kDictKeys, kDictValues, kDictIt
 struct Sequence {
   SequenceKind kind = SequenceKind::kList;
   std::vector<Value> items;
-  int depth = 1;                            // of nesting, bounded by kMaxValueDepth
-  int64_t start = 0, stop = 0, step = 1;    // kRange
+  int depth = 1;                          // of nesting, bounded by kMaxValueDepth
+  int64_t start = 0, stop = 0, step = 1;  // kRange
 };
 
 struct Dict {
@@ -120,6 +121,10 @@ struct Arguments {
   // Values in the order of `parameters`; fails as Python does on missing, doubled and unknown ones.
   std::vector<Value> bind(std::string_view function, std::initializer_list<Parameter> parameters) const;
 };
+
+// An argument that must be of a type; fails as Python does.
+int64_t integer_argument(const Value& value);
+const Text& text_argument(const Value& value);
 
 // Gives the next item, false at the end.
 using Next = std::function<bool(Value&)>;

@@ -9,9 +9,15 @@
 namespace inferens::jinja {
 namespace {
 
-bool is_wrap_space(char32_t c) { return c == U' ' || (c >= 0x09 && c <= 0x0D); }
-bool is_word_punctuation(char32_t c) { return is_word(c) || std::u32string_view(U"!\"'&.,?").find(c) != std::u32string_view::npos; }
-bool is_letter(char32_t c) { return is_word(c) && !is_decimal(c); }
+bool is_wrap_space(char32_t c) {
+  return c == U' ' || (c >= 0x09 && c <= 0x0D);
+}
+bool is_word_punctuation(char32_t c) {
+  return is_word(c) || std::u32string_view(U"!\"'&.,?").find(c) != std::u32string_view::npos;
+}
+bool is_letter(char32_t c) {
+  return is_word(c) && !is_decimal(c);
+}
 
 class Chunker {
  public:
@@ -70,6 +76,79 @@ class Chunker {
   bool break_on_hyphens_;
 };
 
+// A stretch of characters, by index.
+struct Chunk {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t size() const { return end - begin; }
+};
+
+// Fills lines as textwrap._wrap_chunks does, including what it does when a word is longer than a line.
+class Filler {
+ public:
+  Filler(const std::vector<Character>& characters, std::vector<Chunk> chunks, const WrapStyle& style)
+      : characters_(characters), chunks_(std::move(chunks)), style_(style) {
+    std::reverse(chunks_.begin(), chunks_.end());
+  }
+
+  // The lines, as stretches without the spaces they were broken at.
+  std::vector<Chunk> lines() {
+    std::vector<Chunk> result;
+    while (!chunks_.empty()) {
+      if (!result.empty() && is_blank(chunks_.back())) chunks_.pop_back();
+      std::vector<Chunk> line = next_line();
+      if (!line.empty() && is_blank(line.back())) line.pop_back();
+      if (!line.empty()) result.push_back({line.front().begin, line.back().end});
+    }
+    return result;
+  }
+
+ private:
+  bool is_blank(const Chunk& chunk) const {
+    return std::all_of(characters_.begin() + static_cast<ptrdiff_t>(chunk.begin),
+                       characters_.begin() + static_cast<ptrdiff_t>(chunk.end),
+                       [](const Character& c) { return is_wrap_space(c.value); });
+  }
+
+  std::vector<Chunk> next_line() {
+    const auto width = static_cast<size_t>(style_.width);
+    std::vector<Chunk> line;
+    size_t used = 0;
+    while (!chunks_.empty() && used + chunks_.back().size() <= width) {
+      used += chunks_.back().size();
+      line.push_back(chunks_.back());
+      chunks_.pop_back();
+    }
+    if (chunks_.empty() || chunks_.back().size() <= width) return line;
+    Chunk& word = chunks_.back();
+    if (style_.break_long_words) {
+      const size_t end = word.begin + long_word_part(word, width - used);
+      line.push_back({word.begin, end});
+      word.begin = end;
+    } else if (line.empty()) {
+      line.push_back(word);
+      chunks_.pop_back();
+    }
+    return line;
+  }
+  // How much of a long word goes on a line with this much room: up to its last hyphen there, if that is not all
+  // hyphens.
+  size_t long_word_part(const Chunk& word, size_t room) const {
+    if (!style_.break_on_hyphens) return room;
+    size_t part = room;
+    while (part > 1 && characters_[word.begin + part - 1].value != U'-') --part;
+    if (part <= 1) return room;
+    for (size_t i = word.begin; i + 1 < word.begin + part; ++i) {
+      if (characters_[i].value != U'-') return part;
+    }
+    return room;
+  }
+
+  const std::vector<Character>& characters_;
+  std::vector<Chunk> chunks_;  // the next one last
+  const WrapStyle& style_;
+};
+
 }  // namespace
 
 std::vector<Text> wrap_line(Runtime& runtime, const Text& line, const WrapStyle& style) {
@@ -77,34 +156,15 @@ std::vector<Text> wrap_line(Runtime& runtime, const Text& line, const WrapStyle&
   const Chunker chunker(line, style.break_on_hyphens);
   const auto& characters = chunker.characters();
   runtime.budget().step(characters.size());
-  const std::vector<size_t> ends = chunker.ends();
-  const auto width = static_cast<size_t>(style.width);
+  std::vector<Chunk> chunks;
+  for (const size_t end : chunker.ends()) chunks.push_back({chunks.empty() ? 0 : chunks.back().end, end});
   std::vector<Text> lines;
-  size_t begin = 0;  // of the line, in characters
-  for (size_t chunk = 0; chunk < ends.size();) {
-    if (!lines.empty() && is_wrap_space(characters[begin].value)) {
-      begin = ends[chunk++];  // a line does not start with the space it was broken at
-      continue;
+  for (const Chunk& part : Filler(characters, std::move(chunks), style).lines()) {
+    if (part.size() == 0) {
+      lines.emplace_back();
+    } else {
+      lines.push_back(slice_text(runtime, line, characters[part.begin].begin, characters[part.end - 1].end));
     }
-    size_t end = begin;
-    while (chunk < ends.size() && ends[chunk] - begin <= width) end = ends[chunk++];
-    if (end == begin) {  // one chunk longer than a line
-      end = style.break_long_words ? begin + width : ends[chunk];
-      if (style.break_long_words && style.break_on_hyphens) {
-        size_t hyphen = end;
-        while (hyphen > begin && characters[hyphen - 1].value != U'-') --hyphen;
-        const bool other = std::any_of(characters.begin() + static_cast<ptrdiff_t>(begin), characters.begin() + static_cast<ptrdiff_t>(hyphen ? hyphen - 1 : 0) ,
-                                       [](const Character& c) { return c.value != U'-'; });
-        if (hyphen > begin + 1 && other) end = hyphen;
-      }
-      if (end == ends[chunk]) ++chunk;
-    }
-    size_t text_end = end;
-    if (chunk > 0 && text_end == ends[chunk - 1]) {
-      while (text_end > begin && is_wrap_space(characters[text_end - 1].value)) --text_end;
-    }
-    if (text_end > begin) lines.push_back(slice_text(runtime, line, characters[begin].begin, characters[text_end - 1].end));
-    begin = end;
   }
   return lines;
 }
