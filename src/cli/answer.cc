@@ -65,6 +65,16 @@ Speeds speeds_of(const Answer& a) {
   return s;
 }
 
+// The engine says what does not fit; what to do about it depends on who asks.
+Status with_remedy(const Generator& generator, const GenerationRequest& request, const Status& error) {
+  if (error.code() != StatusCode::kInvalidArgument) return error;
+  auto tokens = generator.prompt_tokens(request);
+  const ModelInfo& info = generator.model_info();
+  if (!tokens.ok() || tokens->size() < static_cast<size_t>(info.context)) return error;
+  std::string remedy = info.context < info.trained_context ? "shorten it, or raise --ctx (the model can do " + std::to_string(info.trained_context) + ")" : "shorten it; the model was made for no more";
+  return {error.code(), error.message() + "; " + remedy};
+}
+
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
   std::array<char, 96> text;
@@ -85,11 +95,11 @@ std::string without_control_characters(std::string_view text) {
 
 }  // namespace
 
-StatusOr<Answer> generate_answer(Generator& generator, GenerationRequest request, InterruptScope& interrupt,
+StatusOr<Answer> generate_answer(Generator& generator, const GenerationRequest& request, InterruptScope& interrupt,
                                  const std::function<Status(std::string_view)>& write) {
   auto queue = std::make_shared<EventQueue>();
-  auto id = generator.generate(std::move(request), [queue](GenerationEvent&& event) { queue->push(std::move(event)); });
-  if (!id.ok()) return id.status();
+  auto id = generator.generate(request, [queue](GenerationEvent&& event) { queue->push(std::move(event)); });
+  if (!id.ok()) return with_remedy(generator, request, id.status());
   Answer answer;
   Status written;
   for (;;) {

@@ -21,7 +21,7 @@ struct Answer {
 };
 
 // `write` is called on this thread with each piece of text; its error stops the request and is returned.
-StatusOr<Answer> generate_answer(Generator& generator, GenerationRequest request, InterruptScope& interrupt,
+StatusOr<Answer> generate_answer(Generator& generator, const GenerationRequest& request, InterruptScope& interrupt,
                                  const std::function<Status(std::string_view)>& write);
 
 // To standard output, at once. On a terminal, control characters of the model's text other than line breaks and tabs are

@@ -14,7 +14,8 @@ constexpr const char* kDescription =
     "Every figure comes with the machine's own limits, measured in the same run.";
 constexpr const char* kExamples =
     "  inferens bench speed smollm2\n"
-    "  inferens bench speed smollm2 -p 512 -n 64 -b 1,8 --json";
+    "  inferens bench speed smollm2 -p 512 -n 64 -b 1,8 --json\n"
+    "  inferens bench kernels";
 
 std::vector<int32_t> parse_list(const std::string& flag, const std::string& text, int32_t low, int32_t high) {
   std::vector<int32_t> values;
@@ -55,6 +56,7 @@ void add_bench(Verbs& verbs) {
   CLI::App& bench = verbs.add("bench", kDescription, kExamples);
   bench.require_subcommand(1);
   add_bench_speed(verbs, bench);
+  add_bench_kernels(verbs, bench);
 }
 
 }  // namespace inferens

@@ -14,6 +14,7 @@ namespace inferens {
 
 // One function per kind.
 void add_bench_speed(Verbs& verbs, CLI::App& bench);
+void add_bench_kernels(Verbs& verbs, CLI::App& bench);
 
 // "-p 512,2048": whole numbers from `low` to `high`.
 CLI::Option* add_integers(CLI::App& app, const std::string& flag, std::vector<int32_t>& out, int32_t low, int32_t high, const std::string& help);

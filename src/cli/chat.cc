@@ -71,13 +71,13 @@ Status Chat::run() {
   for (;;) {
     switch (read_message(message)) {
       case Input::kEnd: return ok_status();
-      case Input::kNothing: continue;
-      case Input::kMessage: break;
-    }
-    if (message.starts_with('/')) {
-      if (!run_command(message)) return ok_status();
-    } else if (Status s = answer(message); !s.ok()) {
-      say("inferens: " + s.message());
+      case Input::kNothing: break;
+      case Input::kCommand:
+        if (!run_command(message)) return ok_status();
+        break;
+      case Input::kMessage:
+        if (Status s = answer(message); !s.ok()) say("inferens: " + s.message());
+        break;
     }
   }
 }
@@ -108,12 +108,13 @@ Chat::Input Chat::read_message(std::string& message) {
     continued = line.ends_with('\\');
     if (continued) line.pop_back();
     message += line;
-    if (!continued) return trimmed(message).empty() ? Input::kNothing : Input::kMessage;
+    if (!continued && trimmed(message).empty()) return Input::kNothing;
+    if (!continued) return message.starts_with('/') ? Input::kCommand : Input::kMessage;
     message += '\n';
   }
 }
 
-// `message` holds what followed the opening quote.
+// `message` holds what followed the opening quote. A quoted text is never a command.
 Chat::Input Chat::read_rest_of_quote(std::string& message) {
   while (!message.ends_with(kQuote)) {
     std::string line;
@@ -128,8 +129,6 @@ Chat::Input Chat::read_rest_of_quote(std::string& message) {
   }
   message.resize(message.size() - kQuote.size());
   while (message.ends_with('\n')) message.pop_back();
-  // A quoted text is never a command.
-  if (message.starts_with('/')) message.insert(0, " ");
   return trimmed(message).empty() ? Input::kNothing : Input::kMessage;
 }
 
@@ -197,7 +196,7 @@ Status Chat::answer(const std::string& message) {
   request->prompt = prompt_;
   uint64_t seed = request->sampling.seed;
   bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  auto answer = generate_answer(generator_, std::move(*request), interrupt_, [&](std::string_view text) { return write_answer_text(text, terminal); });
+  auto answer = generate_answer(generator_, *request, interrupt_, [&](std::string_view text) { return write_answer_text(text, terminal); });
   if (!answer.ok()) {
     prompt_.messages.pop_back();  // the talk stays as it was before this turn
     return answer.status();

@@ -28,7 +28,7 @@ class Chat {
   Status run();
 
  private:
-  enum class Input { kMessage, kNothing, kEnd };
+  enum class Input { kMessage, kCommand, kNothing, kEnd };
   Input read_message(std::string& message);
   Input read_rest_of_quote(std::string& message);
   bool run_command(const std::string& line);  // false: leave

@@ -25,10 +25,16 @@ std::string shown(double v) {
 }
 
 template <class T>
+std::string range(T low, T high) {
+  if (low == static_cast<T>(kAboveZero) && low > T{0}) return " above 0 and at most " + shown(high);
+  return " from " + shown(low) + " to " + shown(high);
+}
+
+template <class T>
 void set_number(const std::string& flag, const std::string& text, std::optional<T>& out, T low, T high, const char* kind) {
   auto value = parse_whole<T>(text);
   // Written so that NaN is refused too.
-  if (!value || !(*value >= low && *value <= high)) throw CLI::ValidationError(flag, "'" + text + "' is not " + kind + " from " + shown(low) + " to " + shown(high));
+  if (!value || !(*value >= low && *value <= high)) throw CLI::ValidationError(flag, "'" + text + "' is not " + kind + range(low, high));
   out = value;
 }
 

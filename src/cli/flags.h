@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "inferens/status.h"
 
 namespace inferens {
+
+// The lower bound of a number that may be as small as one likes, but not zero.
+constexpr double kAboveZero = std::numeric_limits<double>::min();
 
 // "--top-k": help shows `value` as the placeholder. Bounds are inclusive.
 CLI::Option* add_integer(CLI::App& app, const std::string& flag, std::optional<int64_t>& out, int64_t low, int64_t high, const std::string& help);

@@ -83,10 +83,10 @@ void add_sampling_flags(CLI::App& verb, SamplingFlags& f) {
   integer("--seed", f.seed, 0, (int64_t{1} << 53) - 1, "The same seed gives the same answer (default: drawn anew; --verbose and --json tell it)");
   number("--temperature", f.temperature, 0, 1e6, "Randomness; 0 always takes the likeliest token (default 0.8)");
   integer("--top-k", f.top_k, 0, kMaxInt32, "Choose among the N likeliest tokens; 0: all (default 40)");
-  number("--top-p", f.top_p, 1e-9, 1, "Choose among the likeliest tokens that together have probability X (default 0.95)");
+  number("--top-p", f.top_p, kAboveZero, 1, "Choose among the likeliest tokens that together have probability X (default 0.95)");
   number("--min-p", f.min_p, 0, 1, "Leave out tokens less likely than X times the likeliest (default 0.05)");
-  number("--typical-p", f.typical_p, 1e-9, 1, "Locally typical sampling; 1: off (default)");
-  number("--repeat-penalty", f.repeat_penalty, 1e-3, 1e3, "Divide the score of tokens that were there before; 1: off (default)");
+  number("--typical-p", f.typical_p, kAboveZero, 1, "Locally typical sampling; 1: off (default)");
+  number("--repeat-penalty", f.repeat_penalty, kAboveZero, 1e3, "Divide the score of tokens that were there before; 1: off (default)");
   integer("--repeat-last-n", f.repeat_last_n, -1, kMaxInt32, "Tokens that --repeat-penalty looks back at; -1: all (default)");
   number("--presence-penalty", f.presence_penalty, -kMaxPenalty, kMaxPenalty, "Subtracted once from tokens that the answer has (default 0)");
   number("--frequency-penalty", f.frequency_penalty, -kMaxPenalty, kMaxPenalty, "Subtracted for every time that the answer has the token (default 0)");

@@ -3,9 +3,11 @@
 
 #include <csignal>
 
+#include "store/descriptor.h"
+
 namespace inferens {
 
-// While one lives, SIGINT is only noted and system calls return early (EINTR). One at a time; restores what was before.
+// While one lives, SIGINT is only noted. One at a time; restores what was before.
 class InterruptScope {
  public:
   InterruptScope();
@@ -15,8 +17,12 @@ class InterruptScope {
 
   // True if Ctrl-C came since the last call.
   bool take();
+  // Readable while there is a Ctrl-C to take: for poll, which so misses none, whichever thread the signal went to.
+  int descriptor() const { return read_end_.get(); }
 
  private:
+  Descriptor read_end_;
+  Descriptor write_end_;
   struct sigaction previous_ {};
 };
 

@@ -2,9 +2,14 @@
 
 #include <fcntl.h>
 #include <histedit.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdio>
+
+#include "base/utf8.h"
 
 namespace inferens {
 namespace {
@@ -18,11 +23,46 @@ struct FreeHistory {
   void operator()(History* h) const { history_end(h); }
 };
 
+// Waits for a byte of the terminal or a Ctrl-C: 1, or 0 at the end, or -1 with errno EINTR.
+int read_byte(int interrupt, char& byte) {
+  std::array<pollfd, 2> sources = {{{STDIN_FILENO, POLLIN, 0}, {interrupt, POLLIN, 0}}};
+  for (;;) {
+    if (::poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR) return -1;
+    if ((sources[1].revents & POLLIN) != 0) {
+      errno = EINTR;
+      return -1;
+    }
+    if (sources[0].revents == 0) continue;
+    ssize_t n = ::read(STDIN_FILENO, &byte, 1);
+    if (n >= 0) return static_cast<int>(n);
+    if (errno != EINTR && errno != EAGAIN) return n == -1 && errno == EIO ? 0 : -1;  // EIO: the terminal is gone
+  }
+}
+
 }  // namespace
 
 struct LineEditor::State {
+  static State& of(EditLine* editor) {
+    void* data = nullptr;
+    el_get(editor, EL_CLIENTDATA, &data);
+    return *static_cast<State*>(data);
+  }
+  // One character of UTF-8. libedit's own reader would miss a Ctrl-C that comes just before it reads.
+  static int read_character(EditLine* editor, wchar_t* character) {
+    std::string bytes;
+    char byte = 0;
+    do {
+      int n = read_byte(of(editor).interrupt, byte);
+      if (n <= 0) return n;
+      bytes += byte;
+    } while (incomplete_utf8_suffix(bytes) == bytes.size());
+    *character = static_cast<wchar_t>(decode_utf8(bytes, 0).value);
+    return 1;
+  }
+
   std::string history_path;
   std::string prompt;
+  int interrupt = -1;
   HistEvent event{};
   std::unique_ptr<History, FreeHistory> history;
   std::unique_ptr<EditLine, FreeEditor> editor;  // uses history and prompt: destroyed first
@@ -39,12 +79,9 @@ LineEditor::LineEditor(const std::string& history_path) : state_(std::make_uniqu
   FILE* screen = ::isatty(STDOUT_FILENO) == 1 ? stdout : stderr;
   s.editor.reset(el_init("inferens", stdin, screen, stderr));
   el_set(s.editor.get(), EL_CLIENTDATA, &s);
-  char* (*prompt)(EditLine*) = [](EditLine* editor) {
-    void* data = nullptr;
-    el_get(editor, EL_CLIENTDATA, &data);
-    return static_cast<State*>(data)->prompt.data();
-  };
+  char* (*prompt)(EditLine*) = [](EditLine* editor) { return State::of(editor).prompt.data(); };
   el_set(s.editor.get(), EL_PROMPT, prompt);
+  el_set(s.editor.get(), EL_GETCFN, &State::read_character);
   el_set(s.editor.get(), EL_EDITOR, "emacs");
   el_set(s.editor.get(), EL_HIST, history, s.history.get());
   el_set(s.editor.get(), EL_BIND, "^R", "em-inc-search-prev", nullptr);
@@ -55,6 +92,7 @@ LineEditor::~LineEditor() = default;
 LineEditor::Outcome LineEditor::read(const std::string& prompt, InterruptScope& interrupt, std::string& line) {
   State& s = *state_;
   s.prompt = prompt;
+  s.interrupt = interrupt.descriptor();
   int count = 0;
   const char* text = el_gets(s.editor.get(), &count);
   if (interrupt.take()) {

@@ -86,8 +86,8 @@ Status answer_once(Generator& generator, const Flags& flags, const std::string& 
   InterruptScope interrupt;
   bool terminal = output_is_terminal();
   auto write = [&](std::string_view piece) { return flags.json ? ok_status() : write_answer_text(piece, terminal); };
-  auto answer = generate_answer(generator, std::move(*request), interrupt, write);
-  if (!answer.ok()) return answer.status().with_context("model '" + name + "'");
+  auto answer = generate_answer(generator, *request, interrupt, write);
+  if (!answer.ok()) return answer.status().code() == StatusCode::kInvalidArgument ? answer.status().with_context("model '" + name + "'") : answer.status();
   Status written = write_answer_text(flags.json ? answer_json(*answer, name, seed) + "\n" : "\n", false);
   if (!written.ok()) return written;
   if (flags.verbose) std::fprintf(stderr, "%s\n", timing_line(*answer, seed).c_str());

@@ -28,12 +28,16 @@ struct Flags {
   bool no_bos = false;
 };
 
-// Whole UTF-8 as a JSON string; other bytes, such as a part of a character, as \xNN.
+// Whole UTF-8 as a JSON string; in a token that is not, such as a part of a character, other than ASCII as \xNN.
 std::string quoted(std::string_view bytes) {
   if (is_valid_utf8(bytes)) return nlohmann::json(std::string(bytes)).dump();
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "\"";
   for (unsigned char c : bytes) {
+    if (c >= 0x20 && c < 0x7f) {
+      out += static_cast<char>(c);
+      continue;
+    }
     out += "\\x";
     out += kHex[c >> 4];
     out += kHex[c & 15];
