@@ -20,16 +20,15 @@ def help_of(program, *verb):
 
 
 def verbs_in(text):
-    section = re.search(r"^VERBS\n(.*?)\n\n", text, re.S | re.M).group(1)
-    return re.findall(r"^  ([a-z]+) ", section, re.M)
+    section = re.search(r"^VERBS\n(.*?)\n\n", text, re.S | re.M)
+    return re.findall(r"^  ([a-z]+) ", section.group(1), re.M) if section else []
 
 
-def reference(program):
-    top = help_of(program)
-    parts = [f"## inferens\n\n```\n{top.strip()}\n```\n"]
-    for verb in verbs_in(top):
-        parts.append(f"## inferens {verb}\n\n```\n{help_of(program, verb).strip()}\n```\n")
-    return "\n".join(parts)
+def sections(program, *verb):
+    text = help_of(program, *verb)
+    yield f"## {' '.join(('inferens', *verb))}\n\n```\n{text.strip()}\n```\n"
+    for below in verbs_in(text):
+        yield from sections(program, *verb, below)
 
 
 def main():
@@ -40,7 +39,7 @@ def main():
     head, marker, _ = page.partition(MARKER)
     if not marker:
         sys.exit(f"{PAGE}: the marker line is gone: {MARKER.strip()}")
-    wanted = head + MARKER + "\n" + reference(program)
+    wanted = head + MARKER + "\n" + "\n".join(sections(program))
     if page == wanted:
         return
     if check:
