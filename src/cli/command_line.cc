@@ -8,6 +8,7 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/verbs.h"
+#include "store/names.h"
 
 namespace inferens {
 namespace {
@@ -54,10 +55,10 @@ int report(const Status& status) {
   return exit_code(status);
 }
 
-int report_usage(const CLI::App& app, const Verbs& verbs, const CLI::ParseError& error) {
+int report_usage(int argc, const char* const* argv, const Verbs& verbs, const CLI::ParseError& error) {
   std::string what = error.what();
   std::string verb = verbs.chosen() == nullptr ? "" : " " + verb_path(*verbs.chosen());
-  if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what = "no verb given";
+  if (verb.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what = argc < 2 ? "no verb given" : "'" + printable(argv[1]) + "' is not a verb";
   report(invalid_argument(what + "; see 'inferens" + verb + " --help'"));
   return kExitUsage;
 }
@@ -123,7 +124,7 @@ int run_command_line(int argc, const char* const* argv) {
     std::printf("%s\n", e.what());
     return 0;
   } catch (const CLI::ParseError& e) {
-    return report_usage(app, verbs, e);
+    return report_usage(argc, argv, verbs, e);
   }
   return report(run_verb(app, verbs, log_level));
 }
