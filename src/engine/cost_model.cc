@@ -13,8 +13,8 @@ constexpr double kAttendedScale = 1e-3;
 constexpr double kForget = 0.99;
 // Sweeps of coordinate descent per observation, each from the last result: four numbers need few.
 constexpr int kSweeps = 10;
-// How strongly a number stays where it is while the steps say nothing about it (decodes only, say): far below one step's
-// weight. In squares of the usual share of a feature in a step's milliseconds.
+// How strongly a number stays where it is while the steps say nothing about it (decodes only, say): far below one
+// step's weight. In squares of the usual share of a feature in a step's milliseconds.
 constexpr double kInertia[] = {4e-6, 4e-2, 4e-4, 4e-2};
 // A cautious machine: the first steps are small until real times are known.
 constexpr double kFirstMsPerToken = 4.0;

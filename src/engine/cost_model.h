@@ -1,5 +1,5 @@
-// How long a step takes, learned while steps run: turns a budget in milliseconds into numbers of tokens. A linear model over
-// what the time physically consists of, fitted by least squares that slowly forget.
+// How long a step takes, learned while steps run: turns a budget in milliseconds into numbers of tokens. A linear model
+// over what the time physically consists of, fitted by least squares that slowly forget.
 #pragma once
 
 #include <array>

@@ -37,8 +37,9 @@ StatusOr<RequestId> Engine::submit(TokenizedRequest request, EventSink sink) {
   const int32_t queued = core_->scheduler().queued_requests() + inbox_requests_;
   const int64_t queued_tokens = core_->scheduler().queued_tokens() + inbox_tokens_;
   if (queued >= limits_.max_queued_requests || (queued > 0 && queued_tokens + tokens > limits_.max_queued_tokens)) {
-    return resource_exhausted("the queue is full: " + std::to_string(queued) + " requests with " + std::to_string(queued_tokens) +
-                              " prompt tokens wait (limits " + std::to_string(limits_.max_queued_requests) + " and " +
+    return resource_exhausted("the queue is full: " + std::to_string(queued) + " requests with " +
+                              std::to_string(queued_tokens) + " prompt tokens wait (limits " +
+                              std::to_string(limits_.max_queued_requests) + " and " +
                               std::to_string(limits_.max_queued_tokens) + "); retry in about " +
                               std::to_string(std::lround(std::ceil(stats_.retry_after_seconds))) + " s");
   }

@@ -24,7 +24,8 @@ namespace inferens {
 class Engine {
  public:
   // See EngineCore::make. The engine owns the model; the tokenizer (or null) is shared.
-  static StatusOr<std::unique_ptr<Engine>> make(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
+  static StatusOr<std::unique_ptr<Engine>> make(std::unique_ptr<Model> model,
+                                                std::shared_ptr<const Tokenizer> tokenizer,
                                                 const EngineOptions& options);
   // Cancels what lives; every sink has its last event when this returns.
   ~Engine();
@@ -33,13 +34,14 @@ class Engine {
 
   // All below are thread safe.
 
-  // Sets the request's id. Errors: as EngineCore::check; resource_exhausted when the queue is full (with about when to come
-  // back; stats().retry_after_seconds is the number); unavailable after drain() began.
+  // Sets the request's id. Errors: as EngineCore::check; resource_exhausted when the queue is full (with about when to
+  // come back; stats().retry_after_seconds is the number); unavailable after drain() began.
   StatusOr<RequestId> submit(TokenizedRequest request, EventSink sink);
   // Acknowledged by the request's last events. Ids that ended or never were are ignored.
   void cancel(RequestId id);
   // Keeps the full pages of a computed prompt (of this key and salt) for so long, whatever else needs room.
-  void pin_prefix(const std::string& api_key_id, const std::string& cache_salt, std::vector<TokenId> tokens, Nanos how_long);
+  void pin_prefix(const std::string& api_key_id, const std::string& cache_salt, std::vector<TokenId> tokens,
+                  Nanos how_long);
   // Takes nothing new and returns when all that lives has ended.
   void drain();
 

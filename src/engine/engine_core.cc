@@ -16,18 +16,22 @@ constexpr int32_t kMostChoices = 128;
 constexpr int32_t kMostLogprobs = 20;
 constexpr double kOverBudget = 1.5;
 
-std::string number(int64_t n) { return std::to_string(n); }
+std::string number(int64_t n) {
+  return std::to_string(n);
+}
 
 }  // namespace
 
-StatusOr<std::unique_ptr<EngineCore>> EngineCore::make(Model& model, const Tokenizer* tokenizer, const EngineOptions& options) {
+StatusOr<std::unique_ptr<EngineCore>> EngineCore::make(Model& model, const Tokenizer* tokenizer,
+                                                       const EngineOptions& options) {
   const std::vector<KvGroup>& groups = model.kv_groups();
   if (options.context < 0 || options.context > model.context_length()) {
-    return invalid_argument("context " + number(options.context) + " is not between 1 and the " + number(model.context_length()) +
-                            " tokens that the model was made for");
+    return invalid_argument("context " + number(options.context) + " is not between 1 and the " +
+                            number(model.context_length()) + " tokens that the model was made for");
   }
   const int32_t context = options.context == 0 ? model.context_length() : options.context;
-  std::vector<int32_t> pages = options.pages.empty() ? split_kv_memory(groups, options.kv_bytes, context) : options.pages;
+  std::vector<int32_t> pages =
+      options.pages.empty() ? split_kv_memory(groups, options.kv_bytes, context) : options.pages;
   if (pages.size() != groups.size() || std::any_of(pages.begin(), pages.end(), [](int32_t n) { return n < 1; })) {
     return invalid_argument(number(static_cast<int64_t>(options.kv_bytes)) +
                             " bytes of KV memory do not hold a single page of this model; give it more");
@@ -35,11 +39,13 @@ StatusOr<std::unique_ptr<EngineCore>> EngineCore::make(Model& model, const Token
   StatusOr<std::unique_ptr<KvPool>> memory = model.make_kv_pool(pages);
   if (!memory.ok()) return memory.status().with_context("KV memory");
   std::unique_ptr<EngineCore> core(new EngineCore(model, tokenizer, options));
-  core->kv_ = std::make_unique<KvCache>(groups, pages, std::move(*memory), options.prefix_cache, options.prefix_time_to_live);
+  core->kv_ =
+      std::make_unique<KvCache>(groups, pages, std::move(*memory), options.prefix_cache, options.prefix_time_to_live);
   const int32_t capacity = core->kv_->capacity_tokens();
   if (options.context > capacity) {
-    return invalid_argument("a context of " + number(options.context) + " tokens does not fit the KV memory, which holds " +
-                            number(capacity) + "; give it more memory or a smaller context");
+    return invalid_argument("a context of " + number(options.context) +
+                            " tokens does not fit the KV memory, which holds " + number(capacity) +
+                            "; give it more memory or a smaller context");
   }
   core->context_ = std::min(context, capacity);
   for (size_t g = 0; g < groups.size(); ++g) core->kv_bytes_ += static_cast<uint64_t>(pages[g]) * groups[g].page_bytes;
@@ -58,7 +64,9 @@ EngineCore::EngineCore(Model& model, const Tokenizer* tokenizer, const EngineOpt
   }
 }
 
-EngineCore::~EngineCore() { cancel_all(); }
+EngineCore::~EngineCore() {
+  cancel_all();
+}
 
 Status EngineCore::check(const TokenizedRequest& request) const {
   const GenerationRequest& p = request.params;
@@ -66,19 +74,22 @@ Status EngineCore::check(const TokenizedRequest& request) const {
   if (prompt == 0) return invalid_argument("the prompt has no tokens");
   if (prompt + request.max_tokens > context_) {
     const bool by_memory = context_ < (options_.context == 0 ? model_.context_length() : options_.context);
-    return invalid_argument("the prompt has " + number(prompt) + " tokens and max_tokens is " + number(request.max_tokens) +
-                            ", together " + number(prompt + request.max_tokens) + "; the context is " + number(context_) +
-                            " tokens" + (by_memory ? " (what the KV memory holds)" : ""));
+    return invalid_argument("the prompt has " + number(prompt) + " tokens and max_tokens is " +
+                            number(request.max_tokens) + ", together " + number(prompt + request.max_tokens) +
+                            "; the context is " + number(context_) + " tokens" +
+                            (by_memory ? " (what the KV memory holds)" : ""));
   }
   if (request.max_tokens < 0) return invalid_argument("max_tokens is below 0");
   for (const TokenId token : request.prompt) {
     if (token < 0 || token >= model_.vocab_size()) {
-      return invalid_argument("prompt token " + number(token) + " is not in the vocabulary of " + number(model_.vocab_size()));
+      return invalid_argument("prompt token " + number(token) + " is not in the vocabulary of " +
+                              number(model_.vocab_size()));
     }
   }
   for (const TokenId token : p.stop_token_ids) {
     if (token < 0 || token >= model_.vocab_size()) {
-      return invalid_argument("stop token " + number(token) + " is not in the vocabulary of " + number(model_.vocab_size()));
+      return invalid_argument("stop token " + number(token) + " is not in the vocabulary of " +
+                              number(model_.vocab_size()));
     }
   }
   if (p.n < 1 || p.n > kMostChoices) {
@@ -225,7 +236,8 @@ Status EngineCore::check_invariants() const {
   for (const auto& [id, request] : requests_) {
     for (const auto& choice : request->choices) {
       const bool listed = std::count(scheduler_->running().begin(), scheduler_->running().end(), choice.get()) == 1;
-      if (listed != choice->has_pages()) return internal_error("a sequence's state and the list of running ones disagree");
+      if (listed != choice->has_pages())
+        return internal_error("a sequence's state and the list of running ones disagree");
       if (!choice->has_pages() && !choice->kv.pages.empty() && choice->kv.length != 0) {
         return internal_error("a sequence that waits holds pages");
       }

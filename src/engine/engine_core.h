@@ -1,5 +1,5 @@
-// The engine without its thread: requests in, steps, events out. Owns every sequence, page and tree node. One thread calls
-// it (the engine's, or the simulator's); only what says so may be called from others.
+// The engine without its thread: requests in, steps, events out. Owns every sequence, page and tree node. One thread
+// calls it (the engine's, or the simulator's); only what says so may be called from others.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,29 @@
 namespace inferens {
 
 struct EngineOptions {
-  int32_t context = 0;             // longest prompt + output; 0: the model's own, as far as the pages hold it
+  int32_t context = 0;  // longest prompt + output; 0: the model's own, as far as the pages hold it
   size_t kv_bytes = size_t{1} << 30;
-  std::vector<int32_t> pages;      // [group] instead of kv_bytes
+  std::vector<int32_t> pages;  // [group] instead of kv_bytes
   bool prefix_cache = true;
-  Nanos prefix_time_to_live = 0;   // 0: until the room is needed
+  Nanos prefix_time_to_live = 0;  // 0: until the room is needed
   SchedulerOptions scheduler;
-  const Clock* clock = nullptr;    // null: system_clock()
+  const Clock* clock = nullptr;  // null: system_clock()
 };
 
 class EngineCore {
  public:
-  // tokenizer may be null: then events carry tokens and no text, and only stop_token_ids end a choice. Both outlive the core.
-  static StatusOr<std::unique_ptr<EngineCore>> make(Model& model, const Tokenizer* tokenizer, const EngineOptions& options);
+  // tokenizer may be null: then events carry tokens and no text, and only stop_token_ids end a choice. Both outlive the
+  // core.
+  static StatusOr<std::unique_ptr<EngineCore>> make(Model& model, const Tokenizer* tokenizer,
+                                                    const EngineOptions& options);
   ~EngineCore();
   EngineCore(const EngineCore&) = delete;
   EngineCore& operator=(const EngineCore&) = delete;
 
   // What can be said about a request before it queues: ranges, vocabulary, context, memory. Thread safe.
   Status check(const TokenizedRequest& request) const;
-  int32_t context() const { return context_; }  // thread safe
-  uint64_t kv_bytes() const { return kv_bytes_; }      // thread safe
+  int32_t context() const { return context_; }     // thread safe
+  uint64_t kv_bytes() const { return kv_bytes_; }  // thread safe
   const Scheduler& scheduler() const { return *scheduler_; }
 
   // A checked request. Its events begin in a later step.
@@ -76,7 +78,8 @@ class EngineCore {
   void first_tokens(Sequence& first, std::span<const float> logits);
   void sample(Sequence& sequence, std::span<const float> logits);
   void publish(Sequence& sequence);
-  void finish_choice(Sequence& sequence, FinishReason reason, std::string stop_reason = {}, std::vector<TokenId> stop_token = {});
+  void finish_choice(Sequence& sequence, FinishReason reason, std::string stop_reason = {},
+                     std::vector<TokenId> stop_token = {});
   void end_request(Request& request);
   void fail(Request& request, Status status);
   void bury(Request& request);

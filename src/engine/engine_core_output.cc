@@ -33,7 +33,8 @@ void EngineCore::complete(size_t span) {
   if (!complete) return;
   if (prefill) scheduler_->prefill_done(sequence);
   const int32_t rows = batch_.rows(span);
-  const std::span<const float> logits = rows == 0 ? std::span<const float>() : batch_.logits(span, static_cast<size_t>(rows - 1));
+  const std::span<const float> logits =
+      rows == 0 ? std::span<const float>() : batch_.logits(span, static_cast<size_t>(rows - 1));
   if (prefill && sequence.output_tokens() == 0) {
     first_tokens(sequence, logits);
   } else {
@@ -46,7 +47,8 @@ void EngineCore::note_prefill(Sequence& sequence, int32_t position, int32_t toke
   counters_.prefill_tokens += tokens;
   if (sequence.preemptions > 0) counters_.recomputed_tokens += tokens;
   const auto prompt = static_cast<int32_t>(request.spec.prompt.size());
-  for (int32_t p = position; p < std::min(position + tokens, prompt); ++p) request.computed[static_cast<size_t>(p)] = true;
+  for (int32_t p = position; p < std::min(position + tokens, prompt); ++p)
+    request.computed[static_cast<size_t>(p)] = true;
   request.covered = std::max(request.covered, std::min(position + tokens, prompt));
 }
 
@@ -98,7 +100,8 @@ void EngineCore::sample(Sequence& sequence, std::span<const float> logits) {
   }
   const bool may_end = sequence.output_tokens() >= params.min_tokens;
   const std::span<const uint32_t> allowed = may_end ? std::span<const uint32_t>() : std::span(request.not_ending);
-  const StatusOr<SampledToken> sampled = sequence.sampler->sample(logits, allowed, static_cast<int64_t>(sequence.tokens.size()));
+  const StatusOr<SampledToken> sampled =
+      sequence.sampler->sample(logits, allowed, static_cast<int64_t>(sequence.tokens.size()));
   if (!sampled.ok()) return fail(request, sampled.status());
   const TokenId token = sampled->token;
   sequence.sampler->accept(token);
@@ -119,7 +122,8 @@ void EngineCore::sample(Sequence& sequence, std::span<const float> logits) {
     return finish_choice(sequence, FinishReason::kStop, params.stop[static_cast<size_t>(sequence.output.stop())]);
   }
   if (ends) return finish_choice(sequence, FinishReason::kStop, {}, {token});
-  if (static_cast<int32_t>(sequence.tokens.size()) == request.length_limit()) finish_choice(sequence, FinishReason::kLength);
+  if (static_cast<int32_t>(sequence.tokens.size()) == request.length_limit())
+    finish_choice(sequence, FinishReason::kLength);
 }
 
 bool EngineCore::ends_choice(const Request& request, TokenId token) const {
@@ -129,7 +133,8 @@ bool EngineCore::ends_choice(const Request& request, TokenId token) const {
   return std::find(params.stop_token_ids.begin(), params.stop_token_ids.end(), token) != params.stop_token_ids.end();
 }
 
-void EngineCore::finish_choice(Sequence& sequence, FinishReason reason, std::string stop_reason, std::vector<TokenId> stop_token) {
+void EngineCore::finish_choice(Sequence& sequence, FinishReason reason, std::string stop_reason,
+                               std::vector<TokenId> stop_token) {
   Request& request = *sequence.request;
   if (!sequence.output.stopped()) {
     if (std::optional<GenerationEvent> rest = sequence.output.finish()) send(request, std::move(*rest));
@@ -172,7 +177,9 @@ void EngineCore::send(Request& request, GenerationEvent&& event) {
 
 void EngineCore::set_bytes(PositionLogprobs& logprobs) const {
   if (tokenizer_ == nullptr) return;
-  const auto set = [&](TokenLogprob& t) { t.bytes = t.token < tokenizer_->vocab_size() ? tokenizer_->token_bytes(t.token) : ""; };
+  const auto set = [&](TokenLogprob& t) {
+    t.bytes = t.token < tokenizer_->vocab_size() ? tokenizer_->token_bytes(t.token) : "";
+  };
   set(logprobs.chosen);
   for (TokenLogprob& t : logprobs.top) set(t);
 }

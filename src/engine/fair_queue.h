@@ -1,6 +1,6 @@
-// The order in which sequences of one class get prefill time: API keys take turns by deficit round robin, so that a key's
-// share does not grow with the number or size of its requests. Inside a key: priority, then deadline.
-// Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round robin" (1996), with milliseconds as bytes.
+// The order in which sequences of one class get prefill time: API keys take turns by deficit round robin, so that a
+// key's share does not grow with the number or size of its requests. Inside a key: priority, then deadline. Source:
+// Shreedhar and Varghese, "Efficient fair queuing using deficit round robin" (1996), with milliseconds as bytes.
 #pragma once
 
 #include <array>

@@ -22,8 +22,8 @@ Status check_stops(const GenerationRequest& request) {
   }
   if (request.stop.size() > kMostStops || bytes > kMostStopBytes) {
     return invalid_argument("stop has " + std::to_string(request.stop.size()) + " strings of " + std::to_string(bytes) +
-                            " bytes together; at most " + std::to_string(kMostStops) + " and " + std::to_string(kMostStopBytes) +
-                            " are taken");
+                            " bytes together; at most " + std::to_string(kMostStops) + " and " +
+                            std::to_string(kMostStopBytes) + " are taken");
   }
   return ok_status();
 }
@@ -59,7 +59,8 @@ StatusOr<std::vector<TokenId>> Generator::prompt_tokens(const GenerationRequest&
     if (!template_problem_.ok()) return template_problem_.with_context("this model's chat template cannot be used");
     return failed_precondition("this model has no chat template; send a raw prompt or give a template");
   }
-  StatusOr<std::vector<PromptPiece>> pieces = chat_template_->render(std::get<ChatPrompt>(request.prompt), engine_->clock());
+  StatusOr<std::vector<PromptPiece>> pieces =
+      chat_template_->render(std::get<ChatPrompt>(request.prompt), engine_->clock());
   if (!pieces.ok()) return pieces.status();
   return tokenizer_->encode_pieces(*pieces, true);
 }
@@ -75,8 +76,9 @@ StatusOr<RequestId> Generator::generate(GenerationRequest request, EventSink sin
   const int32_t context = engine_->context();
   const bool room = length < context || (length == context && request.max_tokens == 0);
   if (!room) {
-    return invalid_argument("the prompt has " + std::to_string(length) + " tokens and leaves no room for output; the context is " +
-                            std::to_string(context) + " tokens");
+    return invalid_argument("the prompt has " + std::to_string(length) +
+                            " tokens and leaves no room for output; the context is " + std::to_string(context) +
+                            " tokens");
   }
   out.max_tokens = request.max_tokens < 0 ? context - static_cast<int32_t>(length) : request.max_tokens;
   if (request.echo) {
@@ -116,8 +118,12 @@ Status Generator::generate_and_wait(GenerationRequest request, EventSink sink) {
   return result;
 }
 
-void Generator::cancel(RequestId id) { engine_->cancel(id); }
+void Generator::cancel(RequestId id) {
+  engine_->cancel(id);
+}
 
-EngineStats Generator::stats() const { return engine_->stats(); }
+EngineStats Generator::stats() const {
+  return engine_->stats();
+}
 
 }  // namespace inferens

@@ -1,5 +1,5 @@
-// The front of generation for the command line, the server and the benchmark: a model, its tokenizer, its chat template and
-// an engine as one thing. Templates and tokenizing run on the caller's thread; everything after on the engine's.
+// The front of generation for the command line, the server and the benchmark: a model, its tokenizer, its chat template
+// and an engine as one thing. Templates and tokenizing run on the caller's thread; everything after on the engine's.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct EngineOptions;
 struct EngineStats;
 
 struct GeneratorOptions {
-  std::string model_path;        // a .gguf file
-  int threads = 0;               // 0: what affinity and cgroup quota give
-  int32_t context = 0;           // tokens; 0: what the model was made for, as far as kv_memory holds it
+  std::string model_path;  // a .gguf file
+  int threads = 0;         // 0: what affinity and cgroup quota give
+  int32_t context = 0;     // tokens; 0: what the model was made for, as far as kv_memory holds it
   KvType kv_type = KvType::kF16;
-  size_t kv_memory = 0;          // bytes for keys and values; 0: a share of the machine's memory
-  bool float_path = false;       // products in float32 instead of int8 (checks of accuracy)
-  std::string chat_template;     // Jinja source in place of the model's own; empty: the model's own
+  size_t kv_memory = 0;       // bytes for keys and values; 0: a share of the machine's memory
+  bool float_path = false;    // products in float32 instead of int8 (checks of accuracy)
+  std::string chat_template;  // Jinja source in place of the model's own; empty: the model's own
 };
 
 struct ModelInfo {
@@ -40,7 +40,7 @@ struct ModelInfo {
   int32_t trained_context = 0;  // what the model was made for
   int32_t context = 0;          // the longest prompt + output this generator takes
   KvType kv_type = KvType::kF16;
-  uint64_t kv_bytes = 0;        // memory of the page pool
+  uint64_t kv_bytes = 0;  // memory of the page pool
   bool has_chat_template = false;
 };
 
@@ -64,15 +64,17 @@ class Generator {
   Generator& operator=(const Generator&) = delete;
 
   // Checks, renders and tokenizes on this thread, then queues. An error here means that the sink is never called.
-  // invalid_argument: the request (a prompt that is too long names both numbers); resource_exhausted: the queue is full,
-  // with a hint when to retry; unavailable: draining. After ok the sink gets events until kDone or kError. Thread safe.
+  // invalid_argument: the request (a prompt that is too long names both numbers); resource_exhausted: the queue is
+  // full, with a hint when to retry; unavailable: draining. After ok the sink gets events until kDone or kError. Thread
+  // safe.
   StatusOr<RequestId> generate(GenerationRequest request, EventSink sink);
 
   // The same, and returns when the request has ended; the error of kError, if any, is returned and not sunk.
   Status generate_and_wait(GenerationRequest request, EventSink sink);
 
-  // Asks for an end. The acknowledgement is the events: kFinished (kCancelled) per choice still running, then kDone, after
-  // which all its memory is back. Unknown or ended ids are ignored. Thread safe, does not wait; may be called from a sink.
+  // Asks for an end. The acknowledgement is the events: kFinished (kCancelled) per choice still running, then kDone,
+  // after which all its memory is back. Unknown or ended ids are ignored. Thread safe, does not wait; may be called
+  // from a sink.
   void cancel(RequestId id);
 
   // What the prompt of this request is as tokens (tokenize endpoints, token counts). Thread safe.

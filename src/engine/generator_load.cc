@@ -26,10 +26,12 @@ constexpr size_t kLeastKvBytes = size_t{512} << 20;
 size_t machine_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);
-  size_t memory = pages > 0 && page_bytes > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page_bytes) : kLeastKvBytes;
+  size_t memory =
+      pages > 0 && page_bytes > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page_bytes) : kLeastKvBytes;
   const StatusOr<std::string> limit = read_file("/sys/fs/cgroup/memory.max", 64);
   size_t bytes = 0;
-  if (limit.ok() && std::from_chars(limit->data(), limit->data() + limit->size(), bytes).ec == std::errc() && bytes > 0) {
+  if (limit.ok() && std::from_chars(limit->data(), limit->data() + limit->size(), bytes).ec == std::errc() &&
+      bytes > 0) {
     memory = std::min(memory, bytes);
   }
   return memory;
@@ -77,8 +79,8 @@ StatusOr<std::unique_ptr<Generator>> Generator::load(const GeneratorOptions& opt
   parts.info.architecture = *architecture;
   const StatusOr<int64_t> trained = file->get_int(parts.info.architecture + ".context_length");
   if (trained.ok() && options.context > *trained) {
-    return invalid_argument("a context of " + std::to_string(options.context) + " tokens was asked for; " + options.model_path +
-                            " was made for " + std::to_string(*trained));
+    return invalid_argument("a context of " + std::to_string(options.context) + " tokens was asked for; " +
+                            options.model_path + " was made for " + std::to_string(*trained));
   }
   StatusOr<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::from_gguf(*file);
   if (!tokenizer.ok()) return tokenizer.status().with_context(options.model_path);

@@ -8,11 +8,13 @@
 namespace inferens {
 namespace {
 
-// While it takes a chunk, a sequence holds the window before it, the chunk, and a page that either end only touches. One
-// page of chunk is always possible then.
+// While it takes a chunk, a sequence holds the window before it, the chunk, and a page that either end only touches.
+// One page of chunk is always possible then.
 constexpr int32_t kWindowSlackPages = 3;
 
-int32_t window_pages(int32_t window) { return div_up(window, kPageTokens) + kWindowSlackPages; }
+int32_t window_pages(int32_t window) {
+  return div_up(window, kPageTokens) + kWindowSlackPages;
+}
 
 // What a sequence of so many tokens holds at most while it takes small chunks.
 int32_t sequence_pages(const KvGroup& group, int32_t tokens) {
@@ -70,7 +72,9 @@ int32_t KvCache::capacity_tokens() const {
   return static_cast<int32_t>(tokens);
 }
 
-int32_t KvCache::pages_for(size_t group, int32_t tokens) const { return sequence_pages(groups_[group], tokens); }
+int32_t KvCache::pages_for(size_t group, int32_t tokens) const {
+  return sequence_pages(groups_[group], tokens);
+}
 
 PageId KvCache::allocate(size_t group) {
   PageId page = pools_[group].allocate();
@@ -158,8 +162,8 @@ void KvCache::slide(KvState& kv, Nanos now) {
   }
 }
 
-// Full-attention pages go from the end, so that leaves of the tree are colder than what carries them. Of a window the end is
-// what the next turn needs, so it goes last.
+// Full-attention pages go from the end, so that leaves of the tree are colder than what carries them. Of a window the
+// end is what the next turn needs, so it goes last.
 void KvCache::release(KvState& kv, Nanos now) {
   for (size_t g = 0; g < groups(); ++g) {
     if (groups_[g].window == 0) std::reverse(kv.pages[g].begin(), kv.pages[g].end());
@@ -204,7 +208,8 @@ Status KvCache::check(std::span<const KvState* const> sequences) const {
   }
   if (Status status = tree_.check(expected); !status.ok()) return status;
   for (size_t g = 0; g < groups(); ++g) {
-    if (Status status = pools_[g].check(expected[g]); !status.ok()) return status.with_context("group " + std::to_string(g));
+    if (Status status = pools_[g].check(expected[g]); !status.ok())
+      return status.with_context("group " + std::to_string(g));
   }
   return ok_status();
 }

@@ -1,5 +1,5 @@
-// The memory of keys and values as the scheduler sees it: page pools of all groups, the prefix tree over them and the bytes
-// behind. Sequences get, share, copy and give back pages only here. Not thread safe; owned by the engine thread.
+// The memory of keys and values as the scheduler sees it: page pools of all groups, the prefix tree over them and the
+// bytes behind. Sequences get, share, copy and give back pages only here. Not thread safe; owned by the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +31,16 @@ struct KvState {
 // What one sequence of this many tokens needs in all groups together.
 size_t kv_bytes_for(const std::vector<KvGroup>& groups, int32_t tokens);
 
-// How many pages of every group `bytes` buys, in the proportion that sequences of this context need. Empty when it does not
-// even hold one page each.
+// How many pages of every group `bytes` buys, in the proportion that sequences of this context need. Empty when it does
+// not even hold one page each.
 std::vector<int32_t> split_kv_memory(const std::vector<KvGroup>& groups, size_t bytes, int32_t context);
 
 class KvCache {
  public:
   // pages: [group], as `memory` was made with. The groups must outlive the cache.
   // prefix_cache: false finds and keeps nothing.
-  KvCache(const std::vector<KvGroup>& groups, std::span<const int32_t> pages, std::unique_ptr<KvPool> memory, bool prefix_cache,
-          Nanos time_to_live);
+  KvCache(const std::vector<KvGroup>& groups, std::span<const int32_t> pages, std::unique_ptr<KvPool> memory,
+          bool prefix_cache, Nanos time_to_live);
 
   size_t groups() const { return groups_.size(); }
   const PagePool& pool(size_t group) const { return pools_[group]; }
@@ -57,7 +57,9 @@ class KvCache {
   // Takes over from the tree as much of `tokens` as it has beyond kv.length. Returns the new kv.length.
   int32_t attach_prefix(KvState& kv, std::string_view salt, std::span<const TokenId> tokens, Nanos now);
   // What attach_prefix would find, without taking anything.
-  PrefixHit peek_prefix(std::string_view salt, std::span<const TokenId> tokens) const { return tree_.match(salt, tokens); }
+  PrefixHit peek_prefix(std::string_view salt, std::span<const TokenId> tokens) const {
+    return tree_.match(salt, tokens);
+  }
   // Pages for positions up to `end`, evicting what only the tree holds. All or nothing.
   bool reserve(KvState& kv, int32_t end);
   // Offers the sequence's pages to the tree. tokens: those of kv.length.

@@ -30,7 +30,8 @@ std::optional<GenerationEvent> OutputStream::emit(std::string text, bool all) {
   return event;
 }
 
-std::optional<GenerationEvent> OutputStream::push(TokenId token, std::optional<PositionLogprobs> logprobs, bool match_stops) {
+std::optional<GenerationEvent> OutputStream::push(TokenId token, std::optional<PositionLogprobs> logprobs,
+                                                  bool match_stops) {
   std::string text = detokenizer_ ? detokenizer_->push(token) : std::string();
   pending_.push_back({token, std::move(logprobs), decoded_, decoded_ + text.size()});
   decoded_ += text.size();

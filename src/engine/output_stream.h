@@ -21,8 +21,8 @@ class OutputStream {
   // tokenizer: outlives the stream; null gives events without text (token in, token out).
   OutputStream(const Tokenizer* tokenizer, const GenerationRequest& request, int32_t index);
 
-  // Takes a token. match_stops: false while the request's min_tokens are not reached. Returns an event when something became
-  // certain. After stopped() nothing more is taken.
+  // Takes a token. match_stops: false while the request's min_tokens are not reached. Returns an event when something
+  // became certain. After stopped() nothing more is taken.
   std::optional<GenerationEvent> push(TokenId token, std::optional<PositionLogprobs> logprobs, bool match_stops);
   bool stopped() const { return stop_ >= 0; }
   int32_t stop() const { return stop_; }  // index in the request's stop strings

@@ -1,5 +1,5 @@
-// Which pages of one KV group are free and how many hold each of the others. Only numbers: the bytes are in model/model.h's
-// KvPool. Not thread safe; owned by the engine thread.
+// Which pages of one KV group are free and how many hold each of the others. Only numbers: the bytes are in
+// model/model.h's KvPool. Not thread safe; owned by the engine thread.
 #pragma once
 
 #include <cstdint>

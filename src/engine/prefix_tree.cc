@@ -14,7 +14,8 @@ std::span<const TokenId> page_of(std::span<const TokenId> tokens, size_t page) {
 
 int32_t common_tokens(std::span<const TokenId> a, std::span<const TokenId> b) {
   const size_t n = std::min(a.size(), b.size());
-  return static_cast<int32_t>(std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(n), b.begin()).first - a.begin());
+  return static_cast<int32_t>(std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(n), b.begin()).first -
+                              a.begin());
 }
 
 bool is_less(std::span<const TokenId> a, std::span<const TokenId> b) {
@@ -23,9 +24,15 @@ bool is_less(std::span<const TokenId> a, std::span<const TokenId> b) {
 
 }  // namespace
 
-bool PrefixTree::TokenOrder::operator()(const Node* a, const Node* b) const { return is_less(a->tokens, b->tokens); }
-bool PrefixTree::TokenOrder::operator()(const Node* a, std::span<const TokenId> b) const { return is_less(a->tokens, b); }
-bool PrefixTree::TokenOrder::operator()(std::span<const TokenId> a, const Node* b) const { return is_less(a, b->tokens); }
+bool PrefixTree::TokenOrder::operator()(const Node* a, const Node* b) const {
+  return is_less(a->tokens, b->tokens);
+}
+bool PrefixTree::TokenOrder::operator()(const Node* a, std::span<const TokenId> b) const {
+  return is_less(a->tokens, b);
+}
+bool PrefixTree::TokenOrder::operator()(std::span<const TokenId> a, const Node* b) const {
+  return is_less(a, b->tokens);
+}
 
 PrefixTree::PrefixTree(const std::vector<KvGroup>& groups, std::vector<PagePool>& pools, Nanos time_to_live)
     : pools_(pools), time_to_live_(time_to_live), idle_(groups.size()) {
@@ -95,8 +102,8 @@ PrefixHit PrefixTree::match(std::string_view salt, std::span<const TokenId> toke
   return hit;
 }
 
-void PrefixTree::insert(std::string_view salt, std::span<const TokenId> tokens, std::vector<std::vector<PageId>>& tables,
-                        Nanos now) {
+void PrefixTree::insert(std::string_view salt, std::span<const TokenId> tokens,
+                        std::vector<std::vector<PageId>>& tables, Nanos now) {
   if (tokens.empty()) return;
   Node* node = make_root(salt);
   for (size_t page = 0; node != nullptr && page * kPageTokens < tokens.size(); ++page) {
@@ -139,7 +146,8 @@ PrefixTree::Node& PrefixTree::add_node(Node& parent, std::span<const TokenId> to
 }
 
 // share: the node's full page and the sequence's hold the same bits; keep one. Otherwise the sequence's page says more.
-void PrefixTree::adopt_pages(Node& node, size_t page_index, bool share, std::vector<std::vector<PageId>>& tables, Nanos now) {
+void PrefixTree::adopt_pages(Node& node, size_t page_index, bool share, std::vector<std::vector<PageId>>& tables,
+                             Nanos now) {
   for (size_t g = 0; g < windows_.size(); ++g) {
     if (page_index >= tables[g].size() || tables[g][page_index] == kNoPage) continue;
     PageId& mine = tables[g][page_index];
@@ -215,8 +223,8 @@ void PrefixTree::unlink_idle(Node& node, size_t group) {
   --list.count;
 }
 
-// A page of a full-attention group takes its node along, so it must be a leaf; sequences give pages back from the end of
-// their prompt to its start, so the coldest one is. A sliding-window page can go alone.
+// A page of a full-attention group takes its node along, so it must be a leaf; sequences give pages back from the end
+// of their prompt to its start, so the coldest one is. A sliding-window page can go alone.
 bool PrefixTree::evict_coldest(size_t group) {
   Node* node = idle_[group].coldest;
   if (windows_[group] == 0) {
@@ -309,10 +317,13 @@ Status PrefixTree::check(std::vector<std::vector<int32_t>>& expected) const {
   std::vector<int32_t> idle_seen(windows_.size(), 0);
   for (const auto& node : nodes_) {
     const auto length = static_cast<int32_t>(node->tokens.size());
-    if (length < 1 || length > kPageTokens) return internal_error("a tree node has " + std::to_string(length) + " tokens");
-    if (length < kPageTokens && !node->children.empty()) return internal_error("a partial page has children in the tree");
+    if (length < 1 || length > kPageTokens)
+      return internal_error("a tree node has " + std::to_string(length) + " tokens");
+    if (length < kPageTokens && !node->children.empty())
+      return internal_error("a partial page has children in the tree");
     const auto place = node->parent->children.find(node.get());
-    if (place == node->parent->children.end() || *place != node.get()) return internal_error("a tree node is not its parent's child");
+    if (place == node->parent->children.end() || *place != node.get())
+      return internal_error("a tree node is not its parent's child");
     const auto next = std::next(place);
     if (next != node->parent->children.end() && common_tokens(node->tokens, (*next)->tokens) == length) {
       return internal_error("a tree node is a prefix of its sibling");
@@ -325,7 +336,8 @@ Status PrefixTree::check(std::vector<std::vector<int32_t>>& expected) const {
         continue;
       }
       ++expected[g][static_cast<size_t>(slot.page)];
-      if (owner_[g][static_cast<size_t>(slot.page)] != node.get()) return internal_error("a page does not know its tree node");
+      if (owner_[g][static_cast<size_t>(slot.page)] != node.get())
+        return internal_error("a page does not know its tree node");
       const bool unused = pools_[g].references(slot.page) == 1 && node->pinned_until == 0;
       if (slot.idle != unused) return internal_error("the idle list and the references of a tree page disagree");
       const bool root_child = node->parent->parent == nullptr;

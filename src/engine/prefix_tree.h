@@ -1,10 +1,11 @@
-// The prefix cache: a radix tree over tokens whose edges end at page borders, so that every node is one page per KV group.
-// A prompt that starts like an earlier one takes over its pages instead of computing them again. Compared by tokens, never
-// by hash; one root per tenant salt, so that tenants cannot see each other's prompts. One tree serves one model and KV type.
-// Not thread safe; owned by the engine thread. Source of the idea: SGLang's RadixAttention (arXiv 2312.07104).
+// The prefix cache: a radix tree over tokens whose edges end at page borders, so that every node is one page per KV
+// group. A prompt that starts like an earlier one takes over its pages instead of computing them again. Compared by
+// tokens, never by hash; one root per tenant salt, so that tenants cannot see each other's prompts. One tree serves one
+// model and KV type. Not thread safe; owned by the engine thread. Source of the idea: SGLang's RadixAttention (arXiv
+// 2312.07104).
 //
-// A node with fewer than kPageTokens tokens is a leaf. Its page may still be written behind those tokens by the sequence
-// that owns it, so others copy from it and never share it. No node's tokens are a prefix of a sibling's.
+// A node with fewer than kPageTokens tokens is a leaf. Its page may still be written behind those tokens by the
+// sequence that owns it, so others copy from it and never share it. No node's tokens are a prefix of a sibling's.
 //
 // Sliding-window groups: a node may lack the page of such a group. A hit of L tokens needs every page that the token at
 // position L still sees: all of them in full-attention groups, the window's in the others.
@@ -37,12 +38,12 @@ struct PrefixHit {
 };
 
 struct PrefixTreeStats {
-  int64_t queries = 0;         // tokens asked for
-  int64_t hits = 0;            // tokens found and used: what the cache saved
+  int64_t queries = 0;  // tokens asked for
+  int64_t hits = 0;     // tokens found and used: what the cache saved
   int64_t inserted_pages = 0;
-  int64_t evicted_pages = 0;   // for room
-  int64_t expired_pages = 0;   // by time to live
-  int64_t duplicate_pages = 0; // computed twice by sequences at the same time, and then shared
+  int64_t evicted_pages = 0;    // for room
+  int64_t expired_pages = 0;    // by time to live
+  int64_t duplicate_pages = 0;  // computed twice by sequences at the same time, and then shared
 };
 
 class PrefixTree {
@@ -53,15 +54,17 @@ class PrefixTree {
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
-  // The longest usable prefix of `tokens`. Takes no references: the caller retains the pages before anything is evicted.
+  // The longest usable prefix of `tokens`. Takes no references: the caller retains the pages before anything is
+  // evicted.
   PrefixHit match(std::string_view salt, std::span<const TokenId> tokens) const;
 
-  // Puts in the pages of a sequence that has the K,V of all `tokens`; takes references to what is new. Where the tree had a
-  // full page of the same tokens, the sequence's table is moved to that page and its own is released.
-  void insert(std::string_view salt, std::span<const TokenId> tokens, std::vector<std::vector<PageId>>& tables, Nanos now);
+  // Puts in the pages of a sequence that has the K,V of all `tokens`; takes references to what is new. Where the tree
+  // had a full page of the same tokens, the sequence's table is moved to that page and its own is released.
+  void insert(std::string_view salt, std::span<const TokenId> tokens, std::vector<std::vector<PageId>>& tables,
+              Nanos now);
 
-  // Sequences tell when they take and give back a page; the tree learns which of its pages nobody uses. `cold`: unlikely to
-  // be wanted again (it left a sliding window), evict it before others.
+  // Sequences tell when they take and give back a page; the tree learns which of its pages nobody uses. `cold`:
+  // unlikely to be wanted again (it left a sliding window), evict it before others.
   void retain(size_t group, PageId page);
   void release(size_t group, PageId page, Nanos now, bool cold = false);
 

@@ -1,5 +1,5 @@
-// A request inside the engine: what was asked, where the events go, its choices and its clock marks. A record lives from
-// submit until its last event was sent, which is also the acknowledgement of a cancellation.
+// A request inside the engine: what was asked, where the events go, its choices and its clock marks. A record lives
+// from submit until its last event was sent, which is also the acknowledgement of a cancellation.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace inferens {
 // What the front hands to the engine: everything checked that can be checked without the engine's state.
 struct TokenizedRequest {
   RequestId id = 0;
-  GenerationRequest params;      // params.prompt is not looked at
-  std::vector<TokenId> prompt;   // ≥ 1
-  std::string prompt_text;       // for echo
-  int32_t max_tokens = 0;        // ≥ 0, with the prompt inside the context
+  GenerationRequest params;     // params.prompt is not looked at
+  std::vector<TokenId> prompt;  // ≥ 1
+  std::string prompt_text;      // for echo
+  int32_t max_tokens = 0;       // ≥ 0, with the prompt inside the context
   std::vector<std::vector<TokenId>> dry_breakers;
-  Nanos arrival = 0;             // when the front got it: tokenizing counts into TTFT
+  Nanos arrival = 0;  // when the front got it: tokenizing counts into TTFT
 };
 
 struct Request {
@@ -30,15 +30,15 @@ struct Request {
   EventSink sink;
   std::string salt;  // of the prefix tree
   std::vector<std::unique_ptr<Sequence>> choices;
-  int32_t unfinished = 0;            // choices
-  std::vector<bool> computed;        // [prompt position] true once this request computed it
-  int32_t covered = 0;               // prompt positions that had K,V at some time: those not computed were cached
+  int32_t unfinished = 0;      // choices
+  std::vector<bool> computed;  // [prompt position] true once this request computed it
+  int32_t covered = 0;         // prompt positions that had K,V at some time: those not computed were cached
   std::vector<PositionLogprobs> prompt_logprobs;
   std::vector<uint32_t> not_ending;  // token mask of the first min_tokens tokens; empty without min_tokens
   Nanos first_scheduled = -1;
   Nanos first_token = -1;
   Nanos last_token = -1;
-  KeyAccount* account = nullptr;     // of its API key, in the scheduler
+  KeyAccount* account = nullptr;  // of its API key, in the scheduler
 
   const GenerationRequest& params() const { return spec.params; }
   // Its logits are wanted at every prompt position that has none yet: nothing can be taken from the prefix tree.

@@ -21,7 +21,8 @@ int32_t held_pages(const KvState& kv, size_t group) {
 
 }  // namespace
 
-Scheduler::Scheduler(const SchedulerOptions& options, KvCache& kv, CostModel& cost) : options_(options), kv_(kv), cost_(cost) {}
+Scheduler::Scheduler(const SchedulerOptions& options, KvCache& kv, CostModel& cost)
+    : options_(options), kv_(kv), cost_(cost) {}
 
 void Scheduler::add(Request& request, Nanos now) {
   request.account = &accounts_[request.params().api_key_id];
@@ -46,7 +47,9 @@ void Scheduler::remove(Request& request) {
   if (--request.account->requests == 0) accounts_.erase(request.params().api_key_id);
 }
 
-bool Scheduler::better(const Sequence* a, const Sequence* b) { return rank(a) < rank(b); }
+bool Scheduler::better(const Sequence* a, const Sequence* b) {
+  return rank(a) < rank(b);
+}
 
 void Scheduler::enqueue(Sequence& sequence, Nanos now) {
   sequence.state = SequenceState::kWaiting;
@@ -141,8 +144,8 @@ void Scheduler::promote_aged(Nanos now) {
   }
 }
 
-// What a sequence will hold before long: its tokens and the reserve of output; for the first of n choices also the others'
-// beginnings.
+// What a sequence will hold before long: its tokens and the reserve of output; for the first of n choices also the
+// others' beginnings.
 int32_t Scheduler::committed_pages(const Sequence& sequence, size_t group) const {
   const Request& request = *sequence.request;
   const auto tokens = static_cast<int32_t>(sequence.tokens.size());

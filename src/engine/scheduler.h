@@ -27,17 +27,17 @@ struct ClassTarget {
 
 struct SchedulerOptions {
   std::array<ClassTarget, kSchedulingClasses> targets = {{
-      {150, 60, 1e12},      // voice: speech must not stutter
-      {500, 100, 5'000},    // chat: reading speed
-      {2'000, 150, 10'000}, // agent: whole answers, many turns
+      {150, 60, 1e12},          // voice: speech must not stutter
+      {500, 100, 5'000},        // chat: reading speed
+      {2'000, 150, 10'000},     // agent: whole answers, many turns
       {60'000, 1'000, 30'000},  // batch: throughput
   }};
-  double idle_step_ms = 100;       // longest step when nothing decodes: what a new request waits at most
-  double decode_share = 0.5;       // of its speed alone that a running stream keeps beside prefills
-  int32_t max_running = 128;       // sequences with pages
-  int32_t max_step_tokens = 2048;  // bounds the activations' memory
+  double idle_step_ms = 100;           // longest step when nothing decodes: what a new request waits at most
+  double decode_share = 0.5;           // of its speed alone that a running stream keeps beside prefills
+  int32_t max_running = 128;           // sequences with pages
+  int32_t max_step_tokens = 2048;      // bounds the activations' memory
   int32_t max_prompt_logit_rows = 32;  // rows of prompt logprobs in a step: each is a vocabulary of floats
-  int32_t output_reserve = 128;    // tokens of output that must have room before a sequence starts
+  int32_t output_reserve = 128;        // tokens of output that must have room before a sequence starts
   int32_t max_queued_requests = 1024;
   int64_t max_queued_tokens = 4'000'000;
 };
@@ -113,7 +113,8 @@ class Scheduler {
   // Gives up to `ms` of prefill to a sequence; returns its cost, 0 when it can do nothing in this step.
   double give_prefill(Sequence& sequence, double ms, Nanos now, StepPlan& plan);
   void look_up_prefix(Sequence& sequence, Nanos now);
-  int32_t chunk_tokens(const Sequence& sequence, int32_t position, int32_t remaining, double ms, const StepPlan& plan) const;
+  int32_t chunk_tokens(const Sequence& sequence, int32_t position, int32_t remaining, double ms,
+                       const StepPlan& plan) const;
   int32_t planned_prompt_rows(const StepPlan& plan) const;
   // Gives a waiting sequence its place in memory; lower classes may have to leave theirs, and the plan.
   bool admit(Sequence& sequence, Nanos now, StepPlan& plan);

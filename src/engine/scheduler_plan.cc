@@ -25,7 +25,9 @@ int32_t common_prefix(const std::vector<TokenId>& a, const std::vector<TokenId>&
   return static_cast<int32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first - a.begin());
 }
 
-bool wants_prompt_logprobs(const Sequence& s) { return s.request->needs_prompt_logits(s); }
+bool needs_prompt_logits(const Sequence& s) {
+  return s.request->needs_prompt_logits(s);
+}
 
 }  // namespace
 
@@ -48,8 +50,8 @@ void Scheduler::plan(Nanos now, StepPlan& plan) {
   promote_aged(now);
   plan_decodes(now, plan);
   plan_prefills(now, plan);
-  // Prefills that hold all memory between them and can go no further: the last in rank gives way until one can. Pins yield
-  // last: keeping a prefix is no reason to stand still.
+  // Prefills that hold all memory between them and can go no further: the last in rank gives way until one can. Pins
+  // yield last: keeping a prefix is no reason to stand still.
   while (plan.spans.empty() && (running_.size() > 1 || kv_.tree().pinned())) {
     if (running_.size() > 1) {
       preempt(*running_.back(), now);
@@ -75,7 +77,9 @@ void Scheduler::plan_decodes(Nanos now, StepPlan& plan) {
   }
   if (cost_.predict_ms(all) > gap_ms) {
     // Too many for the most urgent class's gap: those whose own gap allows it sit out a step, the longest due first.
-    const auto due = [&](const Sequence* s) { return to_ms(s->last_token) + target(s->request->params().scheduling_class).gap_ms; };
+    const auto due = [&](const Sequence* s) {
+      return to_ms(s->last_token) + target(s->request->params().scheduling_class).gap_ms;
+    };
     std::stable_sort(chosen_.begin(), chosen_.end(), [&](Sequence* a, Sequence* b) { return due(a) < due(b); });
     StepLoad load;
     size_t count = 0;
@@ -106,7 +110,8 @@ bool Scheduler::find_room_for_decode(Sequence& sequence, Nanos now) {
 }
 
 double Scheduler::prefill_budget(const StepPlan& plan) const {
-  if (plan.decodes == 0) return std::max(options_.idle_step_ms, kFixedCostMultiple * cost_.fixed_ms()) - cost_.fixed_ms();
+  if (plan.decodes == 0)
+    return std::max(options_.idle_step_ms, kFixedCostMultiple * cost_.fixed_ms()) - cost_.fixed_ms();
   double gap_ms = 1e12;
   for (size_t i = 0; i < plan.decodes; ++i) {
     gap_ms = std::min(gap_ms, target(plan.spans[i].sequence->request->params().scheduling_class).gap_ms);
@@ -143,7 +148,7 @@ void Scheduler::plan_prefills(Nanos now, StepPlan& plan) {
 int32_t Scheduler::planned_prompt_rows(const StepPlan& plan) const {
   int32_t rows = 0;
   for (const PlannedSpan& span : plan.spans) {
-    if (wants_prompt_logprobs(*span.sequence)) rows += span.tokens;
+    if (needs_prompt_logits(*span.sequence)) rows += span.tokens;
   }
   return rows;
 }
@@ -151,7 +156,8 @@ int32_t Scheduler::planned_prompt_rows(const StepPlan& plan) const {
 int32_t Scheduler::chunk_tokens(const Sequence& sequence, int32_t position, int32_t remaining, double ms,
                                 const StepPlan& plan) const {
   int32_t limit = std::min(remaining, options_.max_step_tokens - static_cast<int32_t>(plan.load.tokens));
-  if (wants_prompt_logprobs(sequence)) limit = std::min(limit, options_.max_prompt_logit_rows - planned_prompt_rows(plan));
+  if (needs_prompt_logits(sequence))
+    limit = std::min(limit, options_.max_prompt_logit_rows - planned_prompt_rows(plan));
   int32_t tokens = std::min(limit, cost_.tokens_for(ms, position));
   if (tokens < remaining) tokens -= tokens % kChunkStep;
   // Something always moves, whatever the model of the costs believes.
@@ -162,11 +168,12 @@ int32_t Scheduler::chunk_tokens(const Sequence& sequence, int32_t position, int3
 
 // Two prompts that start alike, at the same time: one computes, the other takes over the pages a step later.
 bool Scheduler::another_computes_its_prefix(const Sequence& sequence, int32_t have, const StepPlan& plan) const {
-  if (wants_prompt_logprobs(sequence)) return false;
+  if (needs_prompt_logits(sequence)) return false;
   for (size_t i = plan.decodes; i < plan.spans.size(); ++i) {
     const Sequence& other = *plan.spans[i].sequence;
     if (&other == &sequence || other.request->salt != sequence.request->salt) continue;
-    const int32_t common = std::min(common_prefix(other.tokens, sequence.tokens), other.kv.length + plan.spans[i].tokens);
+    const int32_t common =
+        std::min(common_prefix(other.tokens, sequence.tokens), other.kv.length + plan.spans[i].tokens);
     if (common - have >= kWorthWaiting) return true;
   }
   return false;
@@ -190,7 +197,7 @@ double Scheduler::give_prefill(Sequence& sequence, double ms, Nanos now, StepPla
   for (size_t i = plan.decodes; i < plan.spans.size(); ++i) {
     if (plan.spans[i].sequence == &sequence) span = &plan.spans[i];
   }
-  if (span == nullptr && !wants_prompt_logprobs(sequence)) {
+  if (span == nullptr && !needs_prompt_logits(sequence)) {
     look_up_prefix(sequence, now);
     if (another_computes_its_prefix(sequence, sequence.kv.length, plan)) {
       ++stats_.deferrals;

@@ -1,5 +1,5 @@
-// One choice of a request while the engine works on it: its tokens, its pages, its sampler and its text. Plain data of the
-// engine thread; kv_cache.h, scheduler.h and engine_core.h act on it.
+// One choice of a request while the engine works on it: its tokens, its pages, its sampler and its text. Plain data of
+// the engine thread; kv_cache.h, scheduler.h and engine_core.h act on it.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ struct Sequence {
 
   // The scheduler's notes.
   SchedulingClass queue_class = SchedulingClass::kChat;  // rises with age
-  double deadline_ms = 0;           // the order inside a key
-  Nanos waiting_since = 0;          // since when it is in queue_class's queue
+  double deadline_ms = 0;                                // the order inside a key
+  Nanos waiting_since = 0;                               // since when it is in queue_class's queue
   Nanos last_token = 0;
-  uint64_t skip_step = 0;           // the step in which nothing more can be done for it
-  uint64_t looked_up = 0;           // the tree's version at the last look for a longer prefix
+  uint64_t skip_step = 0;  // the step in which nothing more can be done for it
+  uint64_t looked_up = 0;  // the tree's version at the last look for a longer prefix
   int32_t preemptions = 0;
 
   int32_t pending() const { return static_cast<int32_t>(tokens.size()) - kv.length; }

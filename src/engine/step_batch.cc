@@ -63,7 +63,8 @@ void StepBatch::run(Model& model, KvPool& kv) {
   statuses_.assign(count_, together);
   if (together.ok() || count_ == 1) return;
   for (size_t i = 0; i < count_; ++i) {
-    const auto rows = std::span(logits_).subspan(first_row_[i] * vocab_size_, spans_[i].logit_rows.size() * vocab_size_);
+    const auto rows =
+        std::span(logits_).subspan(first_row_[i] * vocab_size_, spans_[i].logit_rows.size() * vocab_size_);
     statuses_[i] = forward(model, spans.subspan(i, 1), kv, rows);
   }
 }

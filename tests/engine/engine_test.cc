@@ -28,7 +28,8 @@ TEST(Engine, WhatCanNeverFitIsRefusedWithBothNumbers) {
   EXPECT_THAT(message, ::testing::HasSubstr("640"));
   EXPECT_THAT(message, ::testing::HasSubstr("KV memory"));
   EXPECT_EQ(refusal(with_pages({10}), make_request(1, random_prompt(random, 600), 40)), "");
-  EXPECT_THAT(refusal(with_pages({100}), make_request(1, random_prompt(random, 4000), 97)), ::testing::HasSubstr("4097"));
+  EXPECT_THAT(refusal(with_pages({100}), make_request(1, random_prompt(random, 4000), 97)),
+              ::testing::HasSubstr("4097"));
 }
 
 TEST(Engine, WrongNumbersAreRefusedByName) {
@@ -337,7 +338,8 @@ TEST(EngineThread, DestroyedWhileRunningEverySinkHearsTheEnd) {
     Running r;
     for (int i = 0; i < 20; ++i) {
       waiters.push_back(std::make_unique<Waiter>());
-      ASSERT_TRUE(r.engine->submit(make_request(0, {1, 2, static_cast<TokenId>(i)}, 4000), waiters.back()->sink()).ok());
+      ASSERT_TRUE(
+          r.engine->submit(make_request(0, {1, 2, static_cast<TokenId>(i)}, 4000), waiters.back()->sink()).ok());
     }
   }
   for (auto& w : waiters) EXPECT_EQ(w->wait().choices[0].finish, FinishReason::kCancelled);

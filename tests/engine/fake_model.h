@@ -1,5 +1,5 @@
-// A model that is cheap and merciless: every token's K,V is a hash of all it can see, read back through the page tables, so
-// a wrong page, a stale copy or a page given back too early changes the output.
+// A model that is cheap and merciless: every token's K,V is a hash of all it can see, read back through the page
+// tables, so a wrong page, a stale copy or a page given back too early changes the output.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,9 @@ class FakeKvPool final : public KvPool {
   std::span<std::byte> page(size_t group, PageId id) override {
     return std::as_writable_bytes(std::span(slot(group, id, 0), kPageTokens));
   }
-  uint64_t* slot(size_t group, PageId page, int32_t i) { return &slots_[group][static_cast<size_t>(page * kPageTokens + i)]; }
+  uint64_t* slot(size_t group, PageId page, int32_t i) {
+    return &slots_[group][static_cast<size_t>(page * kPageTokens + i)];
+  }
   int64_t copies = 0;
 
  private:
@@ -78,12 +80,14 @@ class FakeModel final : public Model {
     for (const TokenSpan& span : spans) {
       size_t wanted = 0;
       for (size_t i = 0; i < span.tokens.size(); ++i) {
-        if (refused_token >= 0 && span.tokens[i] == refused_token) return internal_error("the fake model refuses this token");
+        if (refused_token >= 0 && span.tokens[i] == refused_token)
+          return internal_error("the fake model refuses this token");
         const int32_t position = span.position + static_cast<int32_t>(i);
         const uint64_t state = compute(span, pool, span.tokens[i], position);
         cost += o_.token_ms + o_.attended_ms * position;
         if (wanted < span.logit_rows.size() && span.logit_rows[wanted] == static_cast<int32_t>(i)) {
-          write_logits(state, span.tokens[i], logits.subspan(row++ * static_cast<size_t>(o_.vocab), static_cast<size_t>(o_.vocab)));
+          write_logits(state, span.tokens[i],
+                       logits.subspan(row++ * static_cast<size_t>(o_.vocab), static_cast<size_t>(o_.vocab)));
           ++wanted;
         }
       }
@@ -95,7 +99,9 @@ class FakeModel final : public Model {
     return ok_status();
   }
   int32_t hidden_size() const override { return 1; }
-  Status embed(std::span<const TokenSpan>, KvPool&, std::span<float>) override { return unsupported("no embeddings here"); }
+  Status embed(std::span<const TokenSpan>, KvPool&, std::span<float>) override {
+    return unsupported("no embeddings here");
+  }
 
   FakeKvPool& pool() { return *pool_; }
 

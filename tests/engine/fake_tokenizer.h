@@ -28,7 +28,8 @@ class FakeTokenizer final : public Tokenizer {
     while (!text.empty()) {
       size_t best = pieces_.size();
       for (size_t i = 0; i + 2 < pieces_.size(); ++i) {
-        if (text.starts_with(pieces_[i]) && (best == pieces_.size() || pieces_[i].size() > pieces_[best].size())) best = i;
+        if (text.starts_with(pieces_[i]) && (best == pieces_.size() || pieces_[i].size() > pieces_[best].size()))
+          best = i;
       }
       if (best < pieces_.size()) out.push_back(static_cast<TokenId>(best));
       text.remove_prefix(best < pieces_.size() ? pieces_[best].size() : 1);
@@ -41,7 +42,9 @@ class FakeTokenizer final : public Tokenizer {
     return encode(all, {});
   }
   std::string_view token_bytes(TokenId id) const override { return pieces_[static_cast<size_t>(id)]; }
-  TokenKind token_kind(TokenId id) const override { return id + 2 >= vocab_size() ? TokenKind::kControl : TokenKind::kNormal; }
+  TokenKind token_kind(TokenId id) const override {
+    return id + 2 >= vocab_size() ? TokenKind::kControl : TokenKind::kNormal;
+  }
   std::string decode(std::span<const TokenId> ids, bool skip_special) const override {
     std::string out;
     for (const TokenId id : ids) {

@@ -1,5 +1,5 @@
-// The front: prompts of all kinds become tokens on the caller's thread, and what cannot be answered is refused before it
-// queues, with both numbers.
+// The front: prompts of all kinds become tokens on the caller's thread, and what cannot be answered is refused before
+// it queues, with both numbers.
 #include "engine/generator.h"
 
 #include <gmock/gmock.h>

@@ -174,7 +174,8 @@ inline EngineOptions with_pages(std::vector<int32_t> pages) {
 }
 
 // The request by itself in an engine with room and without a prefix cache: what everything else is compared with.
-inline std::string alone(const FakeModelOptions& model, const TokenizedRequest& request, const Tokenizer* tokenizer = nullptr) {
+inline std::string alone(const FakeModelOptions& model, const TokenizedRequest& request,
+                         const Tokenizer* tokenizer = nullptr) {
   EngineOptions options = with_pages(std::vector<int32_t>(model.windows.size(), 2000));
   options.prefix_cache = false;
   Harness h(model, options, tokenizer);

@@ -101,7 +101,10 @@ TEST(OutputStream, EveryTokenComesOnceAndInOrderWithTheTextItMade) {
   RandomSequence random(8);
   for (int i = 0; i < 3000; ++i) {
     GenerationRequest r;
-    if (random.uniform() < 0.7) r.stop = {"abab", "bbb", "\xC3\xA9" "a"};
+    if (random.uniform() < 0.7)
+      r.stop = {"abab", "bbb",
+                "\xC3\xA9"
+                "a"};
     r.skip_special_tokens = random.uniform() < 0.5;
     std::vector<TokenId> tokens;
     for (uint64_t n = random.below(30); n > 0; --n) tokens.push_back(static_cast<TokenId>(random.below(10)));

@@ -36,7 +36,8 @@ class Cache {
     for (size_t i = 0; i < tokens.size(); ++i) {
       hash = mix(hash, static_cast<uint64_t>(tokens[i]));
       if (static_cast<int32_t>(i) < hit) continue;
-      for (size_t g = 0; g < groups_.size(); ++g) *memory_->slot(g, state.pages[g][i / kPageTokens], static_cast<int32_t>(i % kPageTokens)) = hash;
+      for (size_t g = 0; g < groups_.size(); ++g)
+        *memory_->slot(g, state.pages[g][i / kPageTokens], static_cast<int32_t>(i % kPageTokens)) = hash;
     }
     state.length = static_cast<int32_t>(tokens.size());
     kv->publish(state, salt, tokens, now);
@@ -120,8 +121,10 @@ TEST(PrefixTree, RandomPromptsNeverFindWrongTokens) {
       if (prompt.size() > 600) prompt.resize(600);
       hits += c.run(prompt);
       ++c.now;
-      if (seen.size() < 40) seen.push_back(prompt);
-      else seen[random.below(40)] = prompt;
+      if (seen.size() < 40)
+        seen.push_back(prompt);
+      else
+        seen[random.below(40)] = prompt;
       if (::testing::Test::HasFatalFailure()) return;
     }
     EXPECT_GT(hits, 10'000);

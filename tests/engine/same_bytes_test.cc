@@ -1,5 +1,5 @@
-// Contract 1: a request's tokens and logprobs depend on the request only. The same requests alone, together, in tiny chunks,
-// preempted, with prefix hits and with several choices.
+// Contract 1: a request's tokens and logprobs depend on the request only. The same requests alone, together, in tiny
+// chunks, preempted, with prefix hits and with several choices.
 #include <gtest/gtest.h>
 
 #include "harness.h"
@@ -25,7 +25,8 @@ class SameBytes : public ::testing::TestWithParam<Case> {
       std::vector<TokenId> prompt(shared.begin(), shared.begin() + random.between(0, longest));
       const auto own = random_prompt(random, random.between(1, longest / 2));
       prompt.insert(prompt.end(), own.begin(), own.end());
-      TokenizedRequest r = make_request(static_cast<RequestId>(i + 1), std::move(prompt), static_cast<int32_t>(random.between(1, 90)));
+      TokenizedRequest r =
+          make_request(static_cast<RequestId>(i + 1), std::move(prompt), static_cast<int32_t>(random.between(1, 90)));
       r.params.sampling.temperature = i % 3 == 0 ? 0.0 : 1.0;
       r.params.sampling.seed = random.next();
       r.params.sampling.presence_penalty = i % 4 == 1 ? 0.5 : 0;
@@ -39,8 +40,7 @@ class SameBytes : public ::testing::TestWithParam<Case> {
     return out;
   }
 
-  void expect_same(const EngineOptions& options, const std::vector<TokenizedRequest>& list, Harness& h) {
-    (void)options;
+  void expect_same(const std::vector<TokenizedRequest>& list, Harness& h) {
     for (const TokenizedRequest& r : list) {
       EXPECT_EQ(fingerprint(h.outcomes[r.id]), alone(model_, r)) << "request " << r.id;
     }
@@ -56,7 +56,7 @@ TEST_P(SameBytes, TogetherAsAlone) {
   for (const auto& r : list) ASSERT_TRUE(h.submit(r).ok());
   h.finish();
   EXPECT_GT(h.stats().cached_tokens, 0);
-  expect_same(options, list, h);
+  expect_same(list, h);
 }
 
 TEST_P(SameBytes, InTinyChunks) {
@@ -66,7 +66,7 @@ TEST_P(SameBytes, InTinyChunks) {
   Harness h(model_, options);
   for (const auto& r : list) ASSERT_TRUE(h.submit(r).ok());
   h.finish();
-  expect_same(options, list, h);
+  expect_same(list, h);
 }
 
 TEST_P(SameBytes, PreemptedByATinyPool) {
@@ -79,7 +79,7 @@ TEST_P(SameBytes, PreemptedByATinyPool) {
   h.finish();
   EXPECT_GT(h.stats().scheduler.preemptions, 5);
   EXPECT_GT(h.stats().prefix.evicted_pages, 5);
-  expect_same(options, list, h);
+  expect_same(list, h);
 }
 
 TEST_P(SameBytes, AfterPrefixHits) {

@@ -20,7 +20,9 @@ TokenizedRequest chat(RequestId id, int64_t prompt, int32_t out, SchedulingClass
   return r;
 }
 
-EngineOptions roomy() { return with_pages({4000}); }
+EngineOptions roomy() {
+  return with_pages({4000});
+}
 
 // 5 ms to read the weights, 0.2 ms a token: 5,000 tokens of prompt take a second.
 FakeModelOptions machine() {
@@ -191,7 +193,8 @@ TEST(CostModel, LearnsTheMachineFromItsSteps) {
   RandomSequence random(4);
   const auto truth = [](const StepLoad& l) { return 8 + 0.35 * l.tokens + 0.9 * l.logit_rows + 2e-5 * l.attended; };
   for (int i = 0; i < 300; ++i) {
-    StepLoad load = span_load(static_cast<int32_t>(random.between(0, 8000)), static_cast<int32_t>(random.between(1, 200)), 1);
+    StepLoad load =
+        span_load(static_cast<int32_t>(random.between(0, 8000)), static_cast<int32_t>(random.between(1, 200)), 1);
     load += span_load(500, static_cast<int32_t>(random.between(1, 20)), static_cast<int32_t>(random.between(1, 20)));
     model.observe(load, truth(load) * (0.95 + 0.1 * random.uniform()));
   }

@@ -1,6 +1,6 @@
-// Random users against scheduler, pages and tree, with a fake model and a fake clock: arrivals, cancels, floods, tiny pools,
-// failing steps. After every step the invariants hold, everything ends, nothing is lost, and every answer is the one the
-// request gets alone. A seed names a schedule; INFERENS_SIMULATOR_SCHEDULES=100000 runs as many.
+// Random users against scheduler, pages and tree, with a fake model and a fake clock: arrivals, cancels, floods, tiny
+// pools, failing steps. After every step the invariants hold, everything ends, nothing is lost, and every answer is the
+// one the request gets alone. A seed names a schedule; INFERENS_SIMULATOR_SCHEDULES=100000 runs as many.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ Schedule make_schedule(uint64_t seed) {
   s.model.windows = shapes[random.below(shapes.size())];
   s.model.context = 512;
   const bool tight = random.uniform() < 0.6;
-  for (size_t g = 0; g < s.model.windows.size(); ++g) s.engine.pages.push_back(static_cast<int32_t>(random.between(8, tight ? 12 : 60)));
+  for (size_t g = 0; g < s.model.windows.size(); ++g)
+    s.engine.pages.push_back(static_cast<int32_t>(random.between(8, tight ? 12 : 60)));
   s.engine.prefix_time_to_live = random.uniform() < 0.2 ? from_ms(300) : 0;
   s.engine.scheduler.max_running = static_cast<int32_t>(random.between(1, 12));
   s.engine.scheduler.max_step_tokens = static_cast<int32_t>(random.between(16, 200));
@@ -105,7 +106,8 @@ uint64_t run_schedule(uint64_t seed, bool compare) {
   uint64_t digest = seed;
   for (const TokenizedRequest& r : s.requests) {
     const Outcome& o = h.outcomes[r.id];
-    const bool cancelled = std::any_of(o.choices.begin(), o.choices.end(), [](const auto& c) { return c.finish == FinishReason::kCancelled; });
+    const bool cancelled = std::any_of(o.choices.begin(), o.choices.end(),
+                                       [](const auto& c) { return c.finish == FinishReason::kCancelled; });
     const bool faulty = s.faulty.contains(r.id);
     if (!faulty || (!cancelled && r.max_tokens > 0)) {
       EXPECT_EQ(o.error.ok(), !faulty) << "request " << r.id << ": " << o.error.message();
