@@ -35,7 +35,7 @@ int read_byte(int interrupt, char& byte) {
     if (sources[0].revents == 0) continue;
     ssize_t n = ::read(STDIN_FILENO, &byte, 1);
     if (n >= 0) return static_cast<int>(n);
-    if (errno != EINTR && errno != EAGAIN) return n == -1 && errno == EIO ? 0 : -1;  // EIO: the terminal is gone
+    if (errno != EINTR && errno != EAGAIN) return errno == EIO ? 0 : -1;  // EIO: the terminal is gone
   }
 }
 
@@ -93,6 +93,8 @@ LineEditor::Outcome LineEditor::read(const std::string& prompt, InterruptScope& 
   State& s = *state_;
   s.prompt = prompt;
   s.interrupt = interrupt.descriptor();
+  // Before the prompt is shown, not only before the first read as libedit would: what is typed at once is edited too.
+  el_set(s.editor.get(), EL_PREP_TERM, 1);
   int count = 0;
   const char* text = el_gets(s.editor.get(), &count);
   if (interrupt.take()) {
