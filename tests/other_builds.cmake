@@ -7,7 +7,7 @@ set(INFERENS_SANITIZED "" CACHE STRING "Folders of tests/ that scripts/test.sh b
 foreach(folder ${INFERENS_SANITIZED})
   add_test(NAME asan-ubsan.${folder} COMMAND ${CMAKE_SOURCE_DIR}/build/fuzz/tests/test_${folder} --gtest_brief=1)
   # Without the real model: its tests say something about accuracy and take minutes under the sanitizers.
-  set_tests_properties(asan-ubsan.${folder} PROPERTIES TIMEOUT 900 LABELS sanitizer
+  set_tests_properties(asan-ubsan.${folder} PROPERTIES TIMEOUT 1800 LABELS sanitizer
     ENVIRONMENT_MODIFICATION INFERENS_TEST_MODELS=unset:)
 endforeach()
 

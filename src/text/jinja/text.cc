@@ -83,14 +83,15 @@ void TextBuilder::append(const Text& text, size_t begin, size_t end) {
 }
 
 void TextBuilder::append_repeated(const Text& text, uint64_t count) {
-  if (text.empty()) return;
+  if (text.empty() || count == 0) return;
   if (count > kMaxTextBytes / text.size()) fail_limit("the template made a text above 8 MB");
   const size_t bytes = text.size() * static_cast<size_t>(count);
   if (text.runs().size() == 1) {
     budget_.text(bytes, bytes_.size() + bytes);
     std::string all;
     all.reserve(bytes);
-    for (uint64_t i = 0; i < count; ++i) all += text.view();
+    all += text.view();
+    while (all.size() < bytes) all.append(all, 0, std::min(all.size(), bytes - all.size()));  // doubles
     append_charged(all, text.runs()[0].trusted);
   } else {
     for (uint64_t i = 0; i < count; ++i) append(text);
