@@ -103,6 +103,28 @@ TEST_P(SameBytes, AfterPrefixHits) {
   }
 }
 
+TEST_P(SameBytes, TheFirstOfSeveralChoicesIsTheOnlyOneAndTheOthersDiffer) {
+  TokenizedRequest r = requests(6, 1, 300)[0];
+  r.max_tokens = 40;
+  r.params.sampling.temperature = 1;
+  r.params.stop_token_ids = {};
+  r.params.min_tokens = 0;
+  const EngineOptions options = with_pages(std::vector<int32_t>(model_.windows.size(), 200));
+  std::vector<Outcome> outcomes;
+  for (const int32_t n : {1, 4}) {
+    r.params.n = n;
+    Harness h(model_, options);
+    ASSERT_TRUE(h.submit(r).ok());
+    h.finish();
+    outcomes.push_back(h.outcomes[r.id]);
+  }
+  ASSERT_EQ(outcomes[1].choices.size(), 4U);
+  EXPECT_EQ(outcomes[1].choices[0].tokens, outcomes[0].choices[0].tokens);
+  for (size_t i = 0; i < 4; ++i) {
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(outcomes[1].choices[i].tokens, outcomes[1].choices[j].tokens);
+  }
+}
+
 TEST_P(SameBytes, WithStrangersCancelledBeside) {
   const auto list = requests(5, 30, 300);
   EngineOptions options = with_pages(std::vector<int32_t>(model_.windows.size(), 40));
