@@ -125,6 +125,44 @@ TEST(JinjaLimitsTest, HugeTextsAndListsAreRefusedBeforeTheyAreMade) {
   }
 }
 
+TEST(JinjaLimitsTest, NoOperationIsQuadraticForFree) {
+  // Each takes milliseconds, or seconds until the budget ends it; a slip to quadratic time would be hours.
+  for (const std::string source : {
+           "{% set s = '\xCE\xA3' * 200000 %}{{ s.lower()|length }}",
+           "{{ ('b' * 400000).strip('a' * 300000 ~ 'b')|length }}",
+           "{{ ('a' * 8000000).find('a' * 4000000 ~ 'b') }}",
+           "{{ ('a' * 4000000 ~ 'b') in ('a' * 8000000) }}",
+           "{{ ('a ' * 300000).rsplit()|length }}",
+           "{{ ('a,' * 300000).rsplit(',')|length }}",
+           "{{ ('&' * 200000)|striptags|length }}",
+           "{{ ('<' * 4000000)|striptags|length }}",
+       }) {
+    EXPECT_TRUE(run(source).ok()) << source << "\n" << run(source).message();
+  }
+  std::string branches = "{% if x %}";
+  for (int i = 0; i < 20000; ++i) {
+    const std::string number = std::to_string(i);
+    branches += "{% elif a" + number + " %}{% set b" + number + " = 1 %}";
+  }
+  for (const std::string& source : {
+           std::string("{{ ('a' * 8000000).rfind('b' ~ 'a' * 4000000) }}"),
+           std::string("{{ ('-' * 2000000)|wordwrap(10)|length }}"),
+           std::string(
+               "{% set s = '\xC3\xA5' * 2000000 %}{% for i in range(99999) %}{{ s[i:i + 1] and '' }}{% endfor %}"),
+           std::string("{% set s = 'a' * 4000000 %}{% set t = 'a' * 4000000 %}{% for i in range(99999) %}{{ s == t and "
+                       "'' }}{% endfor %}"),
+           std::string("{% set d = dict.fromkeys(range(99999)) %}{% for i in range(99999) %}{{ d[i] }}{% endfor %}"),
+           std::string("{% set s = 'a' * 8000000 %}{% for i in range(99999) %}{{ s is upper }}{{ s.isalpha() and '' "
+                       "}}{% endfor %}"),
+           std::string("{% set s = ' ' * 8000000 %}{% for i in range(99999) %}{{ s|trim }}{% endfor %}"),
+           std::string("{{ ([{}] * 1000)|map(attribute='a.' * 100000, default={})|list|length }}"),
+           branches + "{% endif %}",
+       }) {
+    EXPECT_EQ(run(source).code(), StatusCode::kResourceExhausted) << source.substr(0, 100) << "\n"
+                                                                  << run(source).message();
+  }
+}
+
 TEST(JinjaLimitsTest, ALongConversationIsFarBelowTheLimits) {
   auto parsed = ChatTemplate::parse(
       "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content']|trim + "

@@ -41,6 +41,7 @@ AttributePath::AttributePath(Runtime& runtime, const Value& attribute, bool igno
 
 Value AttributePath::get(const Value& item) const {
   Value value = item;
+  runtime_->budget().step(parts_.size());
   for (const Value& part : parts_) {
     value = get_item(*runtime_, value, part);
     if (value.is_undefined() && !default_.is_none()) value = default_;

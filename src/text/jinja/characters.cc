@@ -175,12 +175,17 @@ std::string_view strip_left(std::string_view text) {
   return text;
 }
 
+size_t previous_character(std::string_view text, size_t end) {
+  size_t begin = end - 1;
+  while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  return begin + decode_utf8(text, begin).length == end ? begin : end - 1;
+}
+
 std::string_view strip_right(std::string_view text) {
   while (!text.empty()) {
-    size_t last = text.size() - 1;
-    while (last > 0 && text.size() - last < 4 && (static_cast<unsigned char>(text[last]) & 0xC0) == 0x80) --last;
+    const size_t last = previous_character(text, text.size());
     const CodePoint point = decode_utf8(text, last);
-    if (!point.valid || last + point.length != text.size() || !is_space(point.value)) break;
+    if (!point.valid || !is_space(point.value)) break;
     text.remove_suffix(point.length);
   }
   return text;

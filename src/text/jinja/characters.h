@@ -27,6 +27,8 @@ void append_lower(char32_t c, std::string& out);
 void append_title(char32_t c, std::string& out);
 void append_folded(char32_t c, std::string& out);
 
+// Where the character that ends at `end` (> 0) begins.
+size_t previous_character(std::string_view text, size_t end);
 std::string_view strip_right(std::string_view text);
 std::string_view strip_left(std::string_view text);
 

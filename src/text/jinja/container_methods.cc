@@ -27,10 +27,10 @@ Value view(Runtime& r, const Value& self, const Arguments& a) {
   return view_of(r, *self.dict(), kKind);
 }
 
-Value get(Runtime&, const Value& self, const Arguments& a) {
+Value get(Runtime& r, const Value& self, const Arguments& a) {
   const auto args = a.bind("get", {{""}, {"", Value()}});
   if (!is_hashable(args[0])) fail("unhashable type: '" + std::string(type_name(args[0])) + "'");
-  const Value* found = self.dict()->find(args[0]);
+  const Value* found = self.dict()->find(r.budget(), args[0]);
   return found ? *found : args[1];
 }
 

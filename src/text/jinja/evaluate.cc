@@ -139,7 +139,14 @@ Value Interpreter::evaluate_call(const Expression& node, Frame& frame, const Val
   Arguments arguments = evaluate_arguments(node.arguments, frame);
   if (caller) arguments.keyword.emplace_back(Text::trusted("caller"), *caller);
   line_ = node.line;
-  return method ? method(runtime_, self, arguments) : runtime_.call(callee, arguments);
+  if (!method) return runtime_.call(callee, arguments);
+  charge_walk(self);
+  return method(runtime_, self, arguments);
+}
+
+// Methods, filters and tests may look at a whole text; that is paid for here, once.
+void Interpreter::charge_walk(const Value& value) {
+  if (value.is_text()) runtime_.budget().step(value.text().size() / 32);
 }
 
 Value Interpreter::evaluate_filter(const Expression& node, Frame& frame, const Value* body) {
@@ -154,6 +161,7 @@ Value Interpreter::evaluate_filter(const Expression& node, Frame& frame, const V
   const Arguments arguments = evaluate_arguments(node.arguments, frame);
   line_ = node.line;
   if (!node.filter) fail("no filter named '" + node.name + "'");
+  charge_walk(value);
   return node.filter->apply(runtime_, value, arguments);
 }
 
@@ -162,6 +170,7 @@ bool Interpreter::evaluate_test(const Expression& node, Frame& frame) {
   const Arguments arguments = evaluate_arguments(node.arguments, frame);
   line_ = node.line;
   if (!node.test) fail("no test named '" + node.name + "'");
+  charge_walk(value);
   return node.test->apply(runtime_, value, arguments);
 }
 

@@ -8,6 +8,7 @@
 #include "text/jinja/json.h"
 #include "text/jinja/methods.h"
 #include "text/jinja/print.h"
+#include "text/jinja/stable_order.h"
 
 namespace inferens::jinja {
 namespace {
@@ -127,8 +128,10 @@ Text remove_between(Runtime& r, const Text& text, std::string_view open, std::st
 
 // One character reference at `at` (an '&'): its meaning, and how long it is; length 0: none that is known.
 std::pair<std::string, size_t> read_entity(std::string_view text, size_t at) {
-  const size_t end = text.find(';', at);
-  if (end == std::string_view::npos || end - at > 12) return {"", 0};
+  constexpr size_t kLongest = 12;
+  const size_t length = text.substr(at, kLongest).find(';');
+  if (length == std::string_view::npos) return {"", 0};
+  const size_t end = at + length;
   const std::string_view name = text.substr(at + 1, end - at - 1);
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kNamed = {
       {{"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}, {"nbsp", "\xC2\xA0"}}};
@@ -172,12 +175,13 @@ Value striptags(Runtime& r, const Value& value, const Arguments& a) {
 Value sorted_for_print(Runtime& r, const Value& value) {
   const Runtime::Depth depth(r);
   if (value.is(Kind::kDict)) {
-    auto entries = value.dict()->entries;
-    std::stable_sort(entries.begin(), entries.end(), [&](const Dict::Entry& x, const Dict::Entry& y) {
-      return x.first.is_text() && y.first.is_text() && x.first.text().view() < y.first.text().view();
+    const auto& entries = value.dict()->entries;
+    const auto order = stable_order(entries.size(), [&](size_t x, size_t y) {
+      const Value &a = entries[x].first, &b = entries[y].first;
+      return a.is_text() && b.is_text() && a.text().view() < b.text().view();
     });
     DictBuilder dict(r.budget());
-    for (const auto& [key, item] : entries) dict.set(key, sorted_for_print(r, item));
+    for (const size_t i : order) dict.set(entries[i].first, sorted_for_print(r, entries[i].second));
     return Value(dict.take());
   }
   if (!value.is(Kind::kSequence) || value.sequence()->kind == SequenceKind::kRange) return value;

@@ -1,12 +1,11 @@
 // Filters that work on lists, dicts and streams as a whole.
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "text/jinja/attribute_path.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/operators.h"
-#include "text/jinja/print.h"
+#include "text/jinja/stable_order.h"
 
 namespace inferens::jinja {
 namespace {
@@ -34,13 +33,10 @@ Value late_stream(Runtime& r, std::function<std::vector<Value>()> make) {
 
 // Indexes of `keys` in order. Stable, also in reverse.
 std::vector<size_t> sorted_order(Runtime& r, const std::vector<Value>& keys, bool reverse) {
-  std::vector<size_t> order(keys.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+  return stable_order(keys.size(), [&](size_t x, size_t y) {
     return reverse ? compare(r.budget(), keys[y], keys[x]).value_or(1) < 0
                    : compare(r.budget(), keys[x], keys[y]).value_or(1) < 0;
   });
-  return order;
 }
 
 Value batch(Runtime& r, const Value& value, const Arguments& a) {

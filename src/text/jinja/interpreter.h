@@ -61,6 +61,7 @@ class Interpreter {
   Value evaluate_item(const Expression& node, Frame& frame);
   Value evaluate_call(const Expression& node, Frame& frame, const Value* caller);
   Value evaluate_filter(const Expression& node, Frame& frame, const Value* body);
+  void charge_walk(const Value& value);
   Value evaluate_compare(const Expression& node, Frame& frame);
   Value evaluate_concat(const Expression& node, Frame& frame);
   Value evaluate_dict(const Expression& node, Frame& frame);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/jinja/print.h"
+#include "text/jinja/stable_order.h"
 
 namespace inferens::jinja {
 namespace {
@@ -182,20 +183,17 @@ class Writer {
   }
   void write_dict(const Dict& dict, int level) {
     if (dict.entries.empty()) return out_.append("{}", false);
-    std::vector<const Dict::Entry*> entries;
-    for (const auto& entry : dict.entries) entries.push_back(&entry);
-    if (style_.sort_keys) {
-      std::stable_sort(entries.begin(), entries.end(), [this](const Dict::Entry* a, const Dict::Entry* b) {
-        return compare(runtime_.budget(), a->first, b->first).value_or(1) < 0;
-      });
-    }
+    const auto& entries = dict.entries;
+    const auto order = stable_order(entries.size(), [&](size_t x, size_t y) {
+      return style_.sort_keys && compare(runtime_.budget(), entries[x].first, entries[y].first).value_or(1) < 0;
+    });
     out_.append("{", false);
-    for (size_t i = 0; i < entries.size(); ++i) {
+    for (size_t i = 0; i < order.size(); ++i) {
       if (i > 0) out_.append(style_.item_separator);
       new_line(level + 1);
-      write_key(entries[i]->first);
+      write_key(entries[order[i]].first);
       out_.append(style_.key_separator);
-      write(entries[i]->second, level + 1);
+      write(entries[order[i]].second, level + 1);
     }
     new_line(level);
     out_.append("}", false);

@@ -217,6 +217,7 @@ void for_each_index(const SliceBounds& bounds, Visit&& visit) {
 }
 
 Value slice_string(Runtime& runtime, const Text& text, const SliceBounds& bounds) {
+  if (!text.is_ascii()) runtime.budget().step(text.size() / 64);
   if (bounds.step == 1) {
     if (bounds.start >= bounds.stop) return Value(Text().as_markup(text.is_markup()));
     return Value(slice_text(runtime, text, text.byte_of(static_cast<size_t>(bounds.start)),
@@ -252,7 +253,7 @@ bool is_view(const Value& value) {
 std::optional<Value> find_item(Runtime& runtime, const Value& object, const Value& key) {
   if (object.is(Kind::kDict)) {
     if (!is_hashable(key)) return std::nullopt;
-    const Value* found = object.dict()->find(key);
+    const Value* found = object.dict()->find(runtime.budget(), key);
     if (!found) return std::nullopt;
     return *found;
   }

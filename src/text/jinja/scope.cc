@@ -100,6 +100,7 @@ class Resolver {
   // An elif is an `if` in its own branch, as in jinja2's tree: its condition belongs to that branch's copy.
   void analyze_branches(const Statement& node, size_t first, Symbols& symbols) {
     load_names(node.branches[first].condition, symbols);
+    budget_.step(3 * (symbols.refs.size() + symbols.loads.size() + symbols.stores.size()));
     std::vector<Symbols> copies(3, symbols);
     analyze(node.branches[first].body, copies[0]);
     if (first == 0) {
@@ -321,6 +322,8 @@ class Resolver {
           bind(node.body, inner, inner_place);
         });
   }
+
+  Budget budget_;  // branches copy what is known so far, and a hostile template has many
 };
 
 }  // namespace

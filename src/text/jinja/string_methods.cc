@@ -39,7 +39,6 @@ std::vector<Text> split_spaces(Runtime& r, const Text& text, int64_t limit, bool
     parts.push_back(slice_text(r, text, begin, begin + piece.size()));
   };
   const auto space_at = [](std::string_view s, size_t at) { return is_space(decode_utf8(s, at).value); };
-  r.budget().step(rest.size() / 16);
   while (true) {
     rest = from_right ? strip_right(rest) : strip_left(rest);
     if (rest.empty()) break;
@@ -49,10 +48,8 @@ std::vector<Text> split_spaces(Runtime& r, const Text& text, int64_t limit, bool
     }
     size_t begin = 0, end = rest.size();
     if (from_right) {
-      for (size_t at = 0; at < rest.size(); at += decode_utf8(rest, at).length) {
-        if (space_at(rest, at)) begin = at + decode_utf8(rest, at).length;
-      }
-      r.budget().step(rest.size() / 16);
+      begin = rest.size();
+      while (begin > 0 && !space_at(rest, previous_character(rest, begin))) begin = previous_character(rest, begin);
     } else {
       end = 0;
       while (end < rest.size() && !space_at(rest, end)) end += decode_utf8(rest, end).length;
@@ -68,12 +65,11 @@ std::vector<Text> split_separator(Runtime& r, const Text& text, const Text& sepa
   if (separator.empty()) fail("empty separator");
   std::vector<Text> parts;
   const std::string_view view = text.view();
-  r.budget().step(view.size() / 16);
   if (from_right) {
     size_t end = view.size();
     while (limit < 0 || static_cast<int64_t>(parts.size()) < limit) {
-      const size_t at =
-          end < separator.size() ? std::string_view::npos : view.rfind(separator.view(), end - separator.size());
+      const size_t at = end < separator.size() ? std::string_view::npos
+                                               : find_last_bytes(r.budget(), view.substr(0, end), separator.view());
       if (at == std::string_view::npos) break;
       parts.push_back(slice_text(r, text, at + separator.size(), end));
       end = at;
@@ -84,7 +80,7 @@ std::vector<Text> split_separator(Runtime& r, const Text& text, const Text& sepa
   }
   size_t begin = 0;
   while (limit < 0 || static_cast<int64_t>(parts.size()) < limit) {
-    const size_t at = view.find(separator.view(), begin);
+    const size_t at = find_bytes(view, separator.view(), begin);
     if (at == std::string_view::npos) break;
     parts.push_back(slice_text(r, text, begin, at));
     begin = at + separator.size();
@@ -110,7 +106,8 @@ Value partition(Runtime& r, const Value& self, const Arguments& a) {
   const Value argument = a.bind("partition", {{""}})[0];
   const Text &text = self.text(), &separator = text_argument(argument);
   if (separator.empty()) fail("empty separator");
-  const size_t at = kFromRight ? text.view().rfind(separator.view()) : text.view().find(separator.view());
+  const size_t at = kFromRight ? find_last_bytes(r.budget(), text.view(), separator.view())
+                               : find_bytes(text.view(), separator.view());
   if (at == std::string_view::npos) {
     const Value empty{Text()};
     return make_tuple(r.budget(),
@@ -153,20 +150,18 @@ template <bool kFromRight, bool kMustFind>
 Value find(Runtime& r, const Value& self, const Arguments& a) {
   const auto args = a.bind("find", {{""}, {"", Value()}, {"", Value()}});
   const std::string_view wanted = text_argument(args[0]).view();
-  r.budget().step(self.text().size() / 16);
   if (const auto range = byte_range(self.text(), args[1], args[2])) {
     const std::string_view part = self.text().view().substr(range->first, range->second - range->first);
-    const size_t at = kFromRight ? part.rfind(wanted) : part.find(wanted);
+    const size_t at = kFromRight ? find_last_bytes(r.budget(), part, wanted) : find_bytes(part, wanted);
     if (at != std::string_view::npos) return Value(static_cast<int64_t>(self.text().index_of(range->first + at)));
   }
   if (kMustFind) fail("substring not found");
   return Value(-1);
 }
 
-Value count(Runtime& r, const Value& self, const Arguments& a) {
+Value count(Runtime&, const Value& self, const Arguments& a) {
   const auto args = a.bind("count", {{""}, {"", Value()}, {"", Value()}});
   const std::string_view wanted = text_argument(args[0]).view();
-  r.budget().step(self.text().size() / 16);
   const auto range = byte_range(self.text(), args[1], args[2]);
   if (!range) return Value(0);
   const std::string_view part = self.text().view().substr(range->first, range->second - range->first);
@@ -174,7 +169,9 @@ Value count(Runtime& r, const Value& self, const Arguments& a) {
     return Value(static_cast<int64_t>(self.text().index_of(range->second) - self.text().index_of(range->first)) + 1);
   }
   int64_t found = 0;
-  for (size_t at = part.find(wanted); at != std::string_view::npos; at = part.find(wanted, at + wanted.size())) ++found;
+  for (size_t at = find_bytes(part, wanted); at != std::string_view::npos;
+       at = find_bytes(part, wanted, at + wanted.size()))
+    ++found;
   return Value(found);
 }
 
@@ -272,9 +269,8 @@ Value format_map(Runtime& r, const Value& self, const Arguments& a) {
 
 // isalpha and its like: every character passes and there is one.
 template <bool (*kClass)(char32_t)>
-Value all_are(Runtime& r, const Value& self, const Arguments& a) {
+Value all_are(Runtime&, const Value& self, const Arguments& a) {
   (void)a.bind("str test", {});
-  r.budget().step(self.text().size() / 16);
   bool all = !self.text().empty();
   for_each_character(self.text().view(), [&](const Character& c) { all = all && kClass(c.value); });
   return Value(all);
@@ -284,9 +280,8 @@ bool is_alnum(char32_t c) {
 }
 
 template <bool kUpper>
-Value has_case(Runtime& r, const Value& self, const Arguments& a) {
+Value has_case(Runtime&, const Value& self, const Arguments& a) {
   (void)a.bind("str test", {});
-  r.budget().step(self.text().size() / 16);
   bool cased_found = false, other_found = false;
   for_each_character(self.text().view(), [&](const Character& c) {
     if (kUpper ? is_upper(c.value) : is_lower(c.value))

@@ -22,10 +22,11 @@ Text strip_text(Runtime& runtime, const Text& text, const Value& characters, boo
     if (!characters.is_text()) fail("strip arg must be None or str");
     std::u32string set;
     for_each_character(characters.text().view(), [&](const Character& c) { set += c.value; });
+    std::sort(set.begin(), set.end());
     std::vector<Character> all;
     for_each_character(view, [&](const Character& c) { all.push_back(c); });
     runtime.budget().step(all.size());
-    const auto in_set = [&](const Character& c) { return set.find(c.value) != std::u32string::npos; };
+    const auto in_set = [&](const Character& c) { return std::binary_search(set.begin(), set.end(), c.value); };
     size_t begin = 0, end = all.size();
     while (left && begin < end && in_set(all[begin])) ++begin;
     while (right && end > begin && in_set(all[end - 1])) --end;
@@ -49,7 +50,6 @@ Text join_texts(Runtime& runtime, const Text& separator, const std::vector<Text>
 Text replace_text(Runtime& runtime, const Text& text, const Text& from, const Text& to, int64_t count) {
   const std::string_view view = text.view();
   TextBuilder out(runtime.budget());
-  runtime.budget().step(view.size() / 16);
   size_t copied = 0;
   if (from.empty()) {
     // Before every character and at the end.
@@ -65,7 +65,7 @@ Text replace_text(Runtime& runtime, const Text& text, const Text& from, const Te
     return out.take();
   }
   for (int64_t done = 0; count < 0 || done < count; ++done) {
-    const size_t at = view.find(from.view(), copied);
+    const size_t at = find_bytes(view, from.view(), copied);
     if (at == std::string_view::npos) break;
     out.append(text, copied, at);
     out.append(to);
@@ -95,27 +95,24 @@ std::vector<Text> split_lines(Runtime& runtime, const Text& text, bool keep_ends
 
 namespace {
 
-// Greek capital sigma at the end of a word becomes ς.
-bool is_final_sigma(std::string_view view, size_t begin, size_t end) {
-  const auto ignorable = [](char32_t c) {
-    return c == U'\'' || c == 0xAD || c == 0x2019 || c == U'.' || c == U':' || c == 0xB7;
-  };
-  bool before = false;
-  for_each_character(view.substr(0, begin), [&](const Character& c) {
-    if (!ignorable(c.value)) before = is_cased(c.value);
-  });
-  if (!before) return false;
-  for (size_t at = end; at < view.size();) {
-    const CodePoint point = decode_utf8(view, at);
-    if (!ignorable(point.value)) return !is_cased(point.value);
-    at += point.length;
-  }
-  return true;
+// What Greek capital sigma looks through when it asks whether it ends a word.
+bool is_case_ignorable(char32_t c) {
+  return c == U'\'' || c == 0xAD || c == 0x2019 || c == U'.' || c == U':' || c == 0xB7;
 }
 
-void append_lower_in(std::string_view view, const Character& c, std::string& out) {
+bool is_cased_next(std::string_view view, size_t at) {
+  while (at < view.size()) {
+    const CodePoint point = decode_utf8(view, at);
+    if (!is_case_ignorable(point.value)) return is_cased(point.value);
+    at += point.length;
+  }
+  return false;
+}
+
+// Lower case of a character; `in_word`: the last one that is not ignorable before it is cased.
+void append_lower_in(std::string_view view, const Character& c, bool in_word, std::string& out) {
   if (c.value == 0x3A3) {
-    append_utf8(is_final_sigma(view, c.begin, c.end) ? 0x3C2 : 0x3C3, out);
+    append_utf8(in_word && !is_cased_next(view, c.end) ? 0x3C2 : 0x3C3, out);
   } else {
     append_lower(c.value, out);
   }
@@ -125,8 +122,7 @@ void append_lower_in(std::string_view view, const Character& c, std::string& out
 
 Text change_case(Runtime& runtime, const Text& text, Case wanted) {
   TextBuilder out(runtime.budget());
-  runtime.budget().step(text.size() / 16);
-  bool after_cased = false;
+  bool after_cased = false, in_word = false;
   std::string mapped;
   for_each_character(text.view(), [&](const Character& c) {
     mapped.clear();
@@ -136,20 +132,21 @@ Text change_case(Runtime& runtime, const Text& text, Case wanted) {
         append_upper(c.value, mapped);
         break;
       case Case::kLower:
-        append_lower_in(text.view(), c, mapped);
+        append_lower_in(text.view(), c, in_word, mapped);
         break;
       case Case::kFold:
         append_folded(c.value, mapped);
         break;
       case Case::kSwap:
-        is_upper(c.value) ? append_lower_in(text.view(), c, mapped) : append_upper(c.value, mapped);
+        is_upper(c.value) ? append_lower_in(text.view(), c, in_word, mapped) : append_upper(c.value, mapped);
         break;
       case Case::kTitle:
       case Case::kCapitalize:
-        first ? append_title(c.value, mapped) : append_lower_in(text.view(), c, mapped);
+        first ? append_title(c.value, mapped) : append_lower_in(text.view(), c, in_word, mapped);
         break;
     }
     after_cased = is_cased(c.value);
+    if (!is_case_ignorable(c.value)) in_word = after_cased;
     out.append(mapped, text.trusted_at(c.begin));
   });
   return out.take().as_markup(text.is_markup());

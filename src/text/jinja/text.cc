@@ -1,6 +1,8 @@
 // Text and its builder: bytes beside a list of runs that say who wrote them.
 #include "text/jinja/text.h"
 
+#include <cstring>
+
 #include <algorithm>
 
 namespace inferens::jinja {
@@ -18,6 +20,20 @@ size_t count_code_points(std::string_view bytes) {
 }
 
 }  // namespace
+
+size_t find_bytes(std::string_view text, std::string_view wanted, size_t from) {
+  if (from > text.size()) return std::string_view::npos;
+  const std::string_view rest = text.substr(from);
+  const void* found = memmem(rest.data(), rest.size(), wanted.data(), wanted.size());
+  return found ? from + static_cast<size_t>(static_cast<const char*>(found) - rest.data()) : std::string_view::npos;
+}
+
+size_t find_last_bytes(Budget& budget, std::string_view text, std::string_view wanted) {
+  budget.step(text.size() / 64 * (wanted.size() / 64));
+  const size_t found = text.rfind(wanted);
+  budget.step((text.size() - (found == std::string_view::npos ? 0 : found)) / 64);
+  return found;
+}
 
 Text::Text(std::string bytes, bool trusted) {
   if (bytes.empty()) return;

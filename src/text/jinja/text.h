@@ -76,6 +76,11 @@ class TextBuilder {
   std::vector<Text::Run> runs_;
 };
 
+// The first place of `wanted` at or after `from`, npos when none; in linear time, which std::string_view::find is not.
+size_t find_bytes(std::string_view text, std::string_view wanted, size_t from = 0);
+// The last place of `wanted`. Its worst case is a product of lengths, so the budget pays for that.
+size_t find_last_bytes(Budget& budget, std::string_view text, std::string_view wanted);
+
 // One code point of a text with its place, for walks that map or test characters.
 struct Character {
   size_t begin = 0;

@@ -69,11 +69,13 @@ const Value* Dict::find(std::string_view key) const {
   return found == index_.end() ? nullptr : &entries[found->second].second;
 }
 
-const Value* Dict::find(const Value& key) const {
-  if (key.is_text()) return find(key.text().view());
-  Budget scratch;
+const Value* Dict::find(Budget& budget, const Value& key) const {
+  if (key.is_text()) {
+    budget.step(key.text().size() / 64);
+    return find(key.text().view());
+  }
   for (const Entry& entry : entries) {
-    if (!entry.first.is_text() && equals(scratch, entry.first, key)) return &entry.second;
+    if (!entry.first.is_text() && equals(budget, entry.first, key)) return &entry.second;
   }
   return nullptr;
 }
@@ -83,11 +85,10 @@ void DictBuilder::set(Value key, Value value) {
   budget_.step();
   budget_.memory(kEntryMemory);
   dict_->depth = deeper(dict_->depth, value);
-  if (const Value* old = dict_->find(key)) {
+  if (const Value* old = dict_->find(budget_, key)) {
     *const_cast<Value*>(old) = std::move(value);  // the dict is still ours alone
     return;
   }
-  if (!key.is_text()) budget_.step(dict_->entries.size() / 8);
   dict_->entries.emplace_back(std::move(key), std::move(value));
   const Value& stored = dict_->entries.back().first;
   if (stored.is_text()) dict_->index_.emplace(stored.text().view(), dict_->entries.size() - 1);
@@ -211,6 +212,8 @@ bool equals(Budget& budget, const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Kind::kText:
+      if (a.text().size() != b.text().size()) return false;
+      budget.step(a.text().size() / 64);
       return a.text().view() == b.text().view();
     case Kind::kSequence: {
       const Sequence &x = *a.sequence(), &y = *b.sequence();
@@ -225,7 +228,7 @@ bool equals(Budget& budget, const Value& a, const Value& b) {
       if (a.dict() == b.dict()) return true;
       if (a.dict()->entries.size() != b.dict()->entries.size()) return false;
       for (const auto& [key, value] : a.dict()->entries) {
-        const Value* other = b.dict()->find(key);
+        const Value* other = b.dict()->find(budget, key);
         if (!other || !equals(budget, value, *other)) return false;
       }
       return true;
@@ -243,7 +246,10 @@ std::optional<int> compare(Budget& budget, const Value& a, const Value& b) {
   if (b.is_undefined()) fail_undefined(b);
   if (a.is_number() && b.is_number()) return compare_numbers(a, b);
   // UTF-8 order is code point order.
-  if (a.is_text() && b.is_text()) return a.text().view().compare(b.text().view());
+  if (a.is_text() && b.is_text()) {
+    budget.step(a.text().size() / 64);
+    return a.text().view().compare(b.text().view());
+  }
   if (a.is(Kind::kSequence) && b.is(Kind::kSequence)) {
     const Sequence &x = *a.sequence(), &y = *b.sequence();
     const bool ordered =
@@ -353,11 +359,11 @@ bool contains(Runtime& runtime, const Value& container, const Value& item) {
   if (container.is_text()) {
     if (!item.is_text()) fail("'in <string>' requires string as left operand, not " + std::string(type_name(item)));
     runtime.budget().step(container.text().size() / 64);
-    return container.text().view().find(item.text().view()) != std::string_view::npos;
+    return find_bytes(container.text().view(), item.text().view()) != std::string_view::npos;
   }
   if (container.is(Kind::kDict)) {
     if (!is_hashable(item)) fail("unhashable type: '" + std::string(type_name(item)) + "'");
-    return container.dict()->find(item) != nullptr;
+    return container.dict()->find(runtime.budget(), item) != nullptr;
   }
   if (container.is(Kind::kNone) || container.is_number()) {
     fail("argument of type '" + std::string(type_name(container)) + "' is not iterable");

@@ -91,7 +91,7 @@ struct Dict {
   using Entry = std::pair<Value, Value>;
   std::vector<Entry> entries;  // in insertion order
   int depth = 1;
-  const Value* find(const Value& key) const;
+  const Value* find(Budget& budget, const Value& key) const;
   const Value* find(std::string_view key) const;
 
  private:

@@ -21,7 +21,8 @@ bool is_letter(char32_t c) {
 
 class Chunker {
  public:
-  Chunker(const Text& line, bool break_on_hyphens) : break_on_hyphens_(break_on_hyphens) {
+  Chunker(Budget& budget, const Text& line, bool break_on_hyphens)
+      : budget_(budget), break_on_hyphens_(break_on_hyphens) {
     for_each_character(line.view(), [this](const Character& c) { characters_.push_back(c); });
   }
   const std::vector<Character>& characters() const { return characters_; }
@@ -62,6 +63,7 @@ class Chunker {
   bool ends_before_dash(size_t i) const {
     size_t dash = i;
     while (at(dash) == U'-') ++dash;
+    budget_.step(dash - i);
     return dash >= i + 2 && dash < characters_.size() && is_word(at(dash)) && is_word_punctuation(at(i - 1));
   }
   // "well-known": after the hyphen at i.
@@ -72,6 +74,7 @@ class Chunker {
     return letter(i + 1) && (letter(i + 2) || (at(i + 2) == U'-' && letter(i + 3)));
   }
 
+  Budget& budget_;
   std::vector<Character> characters_;
   bool break_on_hyphens_;
 };
@@ -153,9 +156,9 @@ class Filler {
 
 std::vector<Text> wrap_line(Runtime& runtime, const Text& line, const WrapStyle& style) {
   if (style.width <= 0) fail("invalid width " + std::to_string(style.width) + " (must be > 0)");
-  const Chunker chunker(line, style.break_on_hyphens);
+  const Chunker chunker(runtime.budget(), line, style.break_on_hyphens);
   const auto& characters = chunker.characters();
-  runtime.budget().step(characters.size());
+  runtime.budget().memory(characters.size() * sizeof(Character));
   std::vector<Chunk> chunks;
   for (const size_t end : chunker.ends()) chunks.push_back({chunks.empty() ? 0 : chunks.back().end, end});
   std::vector<Text> lines;
