@@ -24,6 +24,8 @@ size_t count_code_points(std::string_view bytes) {
 size_t find_bytes(std::string_view text, std::string_view wanted, size_t from) {
   if (from > text.size()) return std::string_view::npos;
   const std::string_view rest = text.substr(from);
+  if (wanted.empty()) return from;
+  if (rest.empty()) return std::string_view::npos;  // memmem wants no null pointers
   const void* found = memmem(rest.data(), rest.size(), wanted.data(), wanted.size());
   return found ? from + static_cast<size_t>(static_cast<const char*>(found) - rest.data()) : std::string_view::npos;
 }
