@@ -69,7 +69,7 @@ StatusOr<std::vector<HubFile>> gguf_files_of(const std::string& page, const std:
 }
 
 StatusOr<std::vector<HubFile>> list_gguf_files(const Source& source, FetchContext& context) {
-  HttpRequest request;
+  HttpGet request;
   request.url = context.options.hub_endpoint + "/api/models/" + source.owner + "/" + source.repository + "/tree/" + source.revision + "?recursive=true";
   request.bearer_token = context.options.hub_token;
   std::vector<HubFile> all;
@@ -138,7 +138,7 @@ StatusOr<StoredFile> download(const HubFile& file, const Source& source, const s
     incoming->discard();
     return stored;
   }
-  HttpRequest request;
+  HttpGet request;
   request.url = context.options.hub_endpoint + "/" + source.owner + "/" + source.repository + "/resolve/" + source.revision + "/" + encoded_path(file.path);
   request.bearer_token = context.options.hub_token;
   if (Status s = http_download(request, file.bytes, stored.name, *incoming, context.options.http, context.progress); !s.ok()) return s;

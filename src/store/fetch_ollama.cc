@@ -82,7 +82,7 @@ StatusOr<StoredFile> fetch_layer(const Layer& layer, const std::string& file_nam
     incoming->discard();
     return stored;
   }
-  HttpRequest request;
+  HttpGet request;
   request.url = context.options.ollama_registry + "/v2/" + source.owner + "/" + source.repository + "/blobs/" + layer.digest;
   if (Status s = http_download(request, layer.bytes, file_name, *incoming, context.options.http, context.progress); !s.ok()) return s;
   auto digest = incoming->finish(layer.digest);
@@ -96,7 +96,7 @@ FetchedFiles fetch_ollama(const Source& source, FetchContext& context) {
   if (context.options.ollama_registry.empty()) {
     return failed_precondition("ollama: sources need to know which registry: set OLLAMA_REGISTRY (or ollama_registry in config.toml) to its https:// address and pull again");
   }
-  HttpRequest request;
+  HttpGet request;
   request.url = context.options.ollama_registry + "/v2/" + source.owner + "/" + source.repository + "/manifests/" + source.revision;
   request.headers = {"Accept: application/vnd.docker.distribution.manifest.v2+json"};
   auto answer = http_get_text(request, kMaxManifestBytes, context.options.http);

@@ -11,7 +11,7 @@ FetchedFiles fetch_url(const Source& source, FetchContext& context) {
   if (split_part_names(stored.name).size() > 1) return unsupported("'" + printable(path) + "' is a part of a split model; split models can be pulled from hf: or from a local path");
   auto incoming = IncomingFile::open(context.store.home(), "url-" + blob_file_name(sha256_digest(source.location)), context.progress);
   if (!incoming.ok()) return incoming.status();
-  HttpRequest request;
+  HttpGet request;
   request.url = source.location;
   if (Status s = http_download(request, 0, stored.name, *incoming, context.options.http, context.progress); !s.ok()) return s;
   stored.bytes = incoming->size();

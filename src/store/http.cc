@@ -84,7 +84,7 @@ class Download {
 
 }  // namespace
 
-StatusOr<HttpText> http_get_text(const HttpRequest& request, size_t max_bytes, const HttpOptions& options) {
+StatusOr<HttpText> http_get_text(const HttpGet& request, size_t max_bytes, const HttpOptions& options) {
   AddressPolicy policy;
   for (int attempt = 0;; ++attempt) {
     HttpText text;
@@ -105,7 +105,7 @@ StatusOr<HttpText> http_get_text(const HttpRequest& request, size_t max_bytes, c
   }
 }
 
-Status http_download(const HttpRequest& request, uint64_t expected_bytes, const std::string& what, IncomingFile& file, const HttpOptions& options,
+Status http_download(const HttpGet& request, uint64_t expected_bytes, const std::string& what, IncomingFile& file, const HttpOptions& options,
                      Progress& progress) {
   if (expected_bytes > 0 && file.size() == expected_bytes) return ok_status();
   if (expected_bytes > 0 && file.size() > expected_bytes) {

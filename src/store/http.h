@@ -25,7 +25,7 @@ struct HttpOptions {
   int backoff_ms = 1000;     // before the second attempt; doubles
 };
 
-struct HttpRequest {
+struct HttpGet {
   std::string url;
   std::string bearer_token;          // sent to the origin of `url` only
   std::vector<std::string> headers;  // "name: value", not secret
@@ -37,11 +37,11 @@ struct HttpText {
 };
 
 // A body of more than max_bytes is an error. Thread safe.
-StatusOr<HttpText> http_get_text(const HttpRequest& request, size_t max_bytes, const HttpOptions& options);
+StatusOr<HttpText> http_get_text(const HttpGet& request, size_t max_bytes, const HttpOptions& options);
 
 // Fills `file` up, going on behind the bytes that are there when the server still has the same content. expected_bytes 0:
 // whatever length the server announces.
-Status http_download(const HttpRequest& request, uint64_t expected_bytes, const std::string& what, IncomingFile& file, const HttpOptions& options,
+Status http_download(const HttpGet& request, uint64_t expected_bytes, const std::string& what, IncomingFile& file, const HttpOptions& options,
                      Progress& progress);
 
 }  // namespace inferens

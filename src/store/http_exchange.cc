@@ -120,7 +120,7 @@ curl_socket_t on_open_socket(void* context, curlsocktype, curl_sockaddr* address
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-HeaderList make_headers(const HttpRequest& request, bool with_token, const std::string& if_range) {
+HeaderList make_headers(const HttpGet& request, bool with_token, const std::string& if_range) {
   HeaderList list;
   auto add = [&](const std::string& header) {
     curl_slist* longer = curl_slist_append(list.get(), header.c_str());
@@ -183,7 +183,7 @@ HttpOutcome outcome_of_curl(CURLcode code, const std::string& url) {
 }
 
 // One request without its redirects. `next` receives where a redirect leads.
-HttpOutcome run_hop(const HttpRequest& request, const std::string& url, bool redirected, uint64_t resume_from, const std::string& if_range,
+HttpOutcome run_hop(const HttpGet& request, const std::string& url, bool redirected, uint64_t resume_from, const std::string& if_range,
                     const HttpOptions& options, AddressPolicy& policy, const HttpHandlers& handlers, std::string& next) {
   if (Status s = policy.check_url(url, redirected); !s.ok()) return {s, false, {}};
   std::unique_ptr<CURL, FreeEasy> curl(set_up_curl() ? curl_easy_init() : nullptr);
@@ -209,7 +209,7 @@ HttpOutcome run_hop(const HttpRequest& request, const std::string& url, bool red
 
 }  // namespace
 
-HttpOutcome http_exchange(const HttpRequest& request, uint64_t resume_from, const std::string& if_range, const HttpOptions& options, AddressPolicy& policy,
+HttpOutcome http_exchange(const HttpGet& request, uint64_t resume_from, const std::string& if_range, const HttpOptions& options, AddressPolicy& policy,
                           const HttpHandlers& handlers) {
   std::string url = request.url;
   for (int hops = 0; hops <= kMaxRedirects; ++hops) {

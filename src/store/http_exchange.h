@@ -35,7 +35,7 @@ struct HttpOutcome {
 };
 
 // resume_from > 0 asks for the bytes from there, provided that the content still is `if_range` (an ETag).
-HttpOutcome http_exchange(const HttpRequest& request, uint64_t resume_from, const std::string& if_range, const HttpOptions& options, AddressPolicy& policy,
+HttpOutcome http_exchange(const HttpGet& request, uint64_t resume_from, const std::string& if_range, const HttpOptions& options, AddressPolicy& policy,
                           const HttpHandlers& handlers);
 
 }  // namespace inferens
