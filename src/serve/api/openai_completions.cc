@@ -210,6 +210,17 @@ class CompletionWhole final : public EventTranslator {
   std::map<int32_t, OnePrompt> prompts_;
 };
 
+// A prompt without text opens a document: with BOS, or for models that have none with EOS, which then parts documents.
+Refusal check_against_model(OpenAiCall& call, const LoadedModel& model) {
+  const Tokenizer& tokenizer = model.generator->tokenizer();
+  const std::optional<TokenId> opening = tokenizer.bos() ? tokenizer.bos() : tokenizer.eos();
+  for (Prompt& prompt : call.prompts) {
+    const auto* const text = std::get_if<std::string>(&prompt);
+    if (text != nullptr && text->empty() && opening) prompt = std::vector<TokenId>{*opening};
+  }
+  return {};
+}
+
 }  // namespace
 
 void openai_completions(ApiContext& api, const HttpRequest& request, const Respond& respond) {
@@ -221,7 +232,7 @@ void openai_completions(ApiContext& api, const HttpRequest& request, const Respo
     if (c.stream) return std::make_unique<CompletionStream>(std::move(frame), options);
     return std::make_unique<CompletionWhole>(std::move(frame), options);
   };
-  generate_answer(api, request, std::move(call), nullptr, translate, respond);
+  generate_answer(api, request, std::move(call), check_against_model, translate, respond);
 }
 
 }  // namespace inferens

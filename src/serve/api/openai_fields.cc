@@ -264,7 +264,7 @@ constexpr OpenAiField kChat[] = {
 };
 
 constexpr OpenAiField kCompletion[] = {
-    {{.name = "prompt", .kinds = kString | kArray, .example = R"("Hi")", .note = "a string, strings, token ids, or lists of token ids; BOS alone when absent"}, take_prompt},
+    {{.name = "prompt", .kinds = kString | kArray, .example = R"("Hi")", .note = "a string, strings, token ids, or lists of token ids; one that is absent or empty is BOS alone (EOS where there is no BOS)"}, take_prompt},
     {{.name = "logprobs", .kinds = kInteger, .example = "2", .low = 0, .high = 5}, take_logprob_count},
     {{.name = "echo", .kinds = kBoolean, .example = "true", .note = "the prompt in front of the answer; with logprobs, its logprobs too"}, [](Json v, OpenAiCall& c) -> Refusal { c.base.echo = boolean_of(v); return {}; }},
     {{.name = "best_of", .kinds = kInteger, .example = "2", .note = "≥ n, without stream; ranked by mean logprob per token", .low = 1, .high = 20}, [](Json v, OpenAiCall& c) -> Refusal { c.best_of = int32_of(v); return {}; }},
