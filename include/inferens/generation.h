@@ -144,6 +144,7 @@ struct GenerationEvent {
   std::vector<PositionLogprobs> logprobs;
   FinishReason finish = FinishReason::kNone;  // kFinished
   std::string stop_reason;                    // kFinished by a stop string: which
+  std::vector<float> embedding;               // kFinished of an embedding (engine/embedding.h)
   TokenUsage usage;                 // kDone: whole request
   RequestTimings timings;           // kDone
   Status error;                     // kError

@@ -29,27 +29,41 @@ Engine::~Engine() {
   if (thread_.joinable()) thread_.join();
 }
 
-StatusOr<RequestId> Engine::submit(TokenizedRequest request, EventSink sink) {
-  if (Status status = core_->check(request); !status.ok()) return status;
-  const auto tokens = static_cast<int64_t>(request.prompt.size());
-  const std::lock_guard lock(mutex_);
-  if (draining_ || stopping_) return unavailable("the engine is shutting down and takes no new requests");
+Status Engine::check_queue(int64_t tokens) const {
   const int32_t queued = core_->scheduler().queued_requests() + inbox_requests_;
   const int64_t queued_tokens = core_->scheduler().queued_tokens() + inbox_tokens_;
-  if (queued >= limits_.max_queued_requests || (queued > 0 && queued_tokens + tokens > limits_.max_queued_tokens)) {
-    return resource_exhausted("the queue is full: " + std::to_string(queued) + " requests with " +
-                              std::to_string(queued_tokens) + " prompt tokens wait (limits " +
-                              std::to_string(limits_.max_queued_requests) + " and " +
-                              std::to_string(limits_.max_queued_tokens) + "); retry in about " +
-                              std::to_string(std::lround(std::ceil(stats_.retry_after_seconds))) + " s");
-  }
-  request.id = next_id_++;
-  const RequestId id = request.id;
+  const bool full =
+      queued >= limits_.max_queued_requests || (queued > 0 && queued_tokens + tokens > limits_.max_queued_tokens);
+  if (!full) return ok_status();
+  return resource_exhausted("the queue is full: " + std::to_string(queued) + " requests with " +
+                            std::to_string(queued_tokens) + " prompt tokens wait (limits " +
+                            std::to_string(limits_.max_queued_requests) + " and " +
+                            std::to_string(limits_.max_queued_tokens) + "); retry in about " +
+                            std::to_string(std::lround(std::ceil(stats_.retry_after_seconds))) + " s");
+}
+
+RequestId Engine::enqueue(TokenizedRequest request, EventSink sink) {
+  const RequestId id = request.id = next_id_++;
   ++inbox_requests_;
-  inbox_tokens_ += tokens;
+  inbox_tokens_ += static_cast<int64_t>(request.prompt.size());
   inbox_.emplace_back(Submission{std::move(request), std::move(sink)});
   wake_.notify_one();
   return id;
+}
+
+StatusOr<RequestId> Engine::submit(TokenizedRequest request, EventSink sink) {
+  if (Status status = core_->check(request); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  if (draining_ || stopping_) return unavailable("the engine is shutting down and takes no new requests");
+  if (Status full = check_queue(static_cast<int64_t>(request.prompt.size())); !full.ok()) return full;
+  return enqueue(std::move(request), std::move(sink));
+}
+
+StatusOr<RequestId> Engine::submit_more(TokenizedRequest request, EventSink sink) {
+  if (Status status = core_->check(request); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return unavailable("the engine is shutting down");
+  return enqueue(std::move(request), std::move(sink));
 }
 
 void Engine::cancel(RequestId id) {
@@ -109,9 +123,12 @@ void Engine::loop() {
     commands.clear();
     ran = core_->step();
   }
-  // What is in the queue still gets its events, too.
-  for (Command& command : inbox_) take(std::move(command));
-  inbox_.clear();
+  // What is in the queue still gets its events, too. Sinks may cancel meanwhile: that is in vain and harmless.
+  {
+    const std::lock_guard lock(mutex_);
+    commands.swap(inbox_);
+  }
+  for (Command& command : commands) take(std::move(command));
   core_->cancel_all();
 }
 

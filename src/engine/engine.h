@@ -37,6 +37,11 @@ class Engine {
   // Sets the request's id. Errors: as EngineCore::check; resource_exhausted when the queue is full (with about when to
   // come back; stats().retry_after_seconds is the number); unavailable after drain() began.
   StatusOr<RequestId> submit(TokenizedRequest request, EventSink sink);
+  // The next part of work that was let in by submit(): neither a full queue nor drain() refuses it. May be called from
+  // a sink.
+  StatusOr<RequestId> submit_more(TokenizedRequest request, EventSink sink);
+  // See EngineCore::check.
+  Status check(const TokenizedRequest& request) const { return core_->check(request); }
   // Acknowledged by the request's last events. Ids that ended or never were are ignored.
   void cancel(RequestId id);
   // Keeps the full pages of a computed prompt (of this key and salt) for so long, whatever else needs room.
@@ -66,6 +71,9 @@ class Engine {
   using Command = std::variant<Submission, Cancellation, Pin>;
 
   Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer, const SchedulerOptions& limits);
+  // Under the lock.
+  Status check_queue(int64_t tokens) const;
+  RequestId enqueue(TokenizedRequest request, EventSink sink);
   void loop();
   void take(Command&& command);
 

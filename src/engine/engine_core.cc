@@ -74,8 +74,10 @@ Status EngineCore::check(const TokenizedRequest& request) const {
   if (prompt == 0) return invalid_argument("the prompt has no tokens");
   if (prompt + request.max_tokens > context_) {
     const bool by_memory = context_ < (options_.context == 0 ? model_.context_length() : options_.context);
-    return invalid_argument("the prompt has " + number(prompt) + " tokens and max_tokens is " +
-                            number(request.max_tokens) + ", together " + number(prompt + request.max_tokens) +
+    return invalid_argument("the prompt has " + number(prompt) + " tokens" +
+                            (request.embed ? ""
+                                           : " and max_tokens is " + number(request.max_tokens) + ", together " +
+                                                 number(prompt + request.max_tokens)) +
                             "; the context is " + number(context_) + " tokens" +
                             (by_memory ? " (what the KV memory holds)" : ""));
   }
@@ -94,6 +96,9 @@ Status EngineCore::check(const TokenizedRequest& request) const {
   }
   if (p.n < 1 || p.n > kMostChoices) {
     return invalid_argument("n is " + number(p.n) + "; it must be between 1 and " + number(kMostChoices));
+  }
+  if (request.embed && (p.n != 1 || request.max_tokens != 0)) {
+    return invalid_argument("an embedding has one choice and no output");
   }
   if (p.min_tokens < 0 || p.min_tokens > request.max_tokens) {
     return invalid_argument("min_tokens is " + number(p.min_tokens) + "; it must be between 0 and max_tokens, " +
@@ -164,7 +169,7 @@ bool EngineCore::step() {
   kv_->tree().expire(begin);
   scheduler_->plan(begin, plan_);
   if (plan_.spans.empty()) return false;
-  batch_.build(plan_, kv_->groups(), model_.vocab_size());
+  batch_.build(plan_, model_);
   batch_.run(model_, kv_->memory());
   now_ = clock_.now();
   const double ms = to_ms(now_ - begin);

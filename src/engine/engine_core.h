@@ -77,9 +77,11 @@ class EngineCore {
   void take_prompt_logprobs(Sequence& sequence, size_t span);
   void first_tokens(Sequence& first, std::span<const float> logits);
   void sample(Sequence& sequence, std::span<const float> logits);
+  void finish_embedding(Sequence& sequence, std::span<const float> hidden);
   void publish(Sequence& sequence);
   void finish_choice(Sequence& sequence, FinishReason reason, std::string stop_reason = {},
                      std::vector<TokenId> stop_token = {});
+  void end_choice(Sequence& sequence, GenerationEvent&& finished);
   void end_request(Request& request);
   void fail(Request& request, Status status);
   void bury(Request& request);

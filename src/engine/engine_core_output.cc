@@ -1,4 +1,6 @@
 // From a step's logits to tokens, events and finished choices.
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/random.h"
@@ -27,11 +29,14 @@ void EngineCore::complete(size_t span) {
   const bool complete = sequence.pending() == 0;
   const bool prefill = sequence.state == SequenceState::kPrefill;
   if (prefill) note_prefill(sequence, position, planned.tokens);
-  if (prefill || sequence.kv.length % kPageTokens == 0) publish(sequence);
+  // Texts are embedded once: keeping them would only push the beginnings of chats out.
+  const bool keep = !request.spec.embed && (prefill || sequence.kv.length % kPageTokens == 0);
+  if (keep) publish(sequence);
   kv_->slide(sequence.kv, now_);
   if (request.needs_prompt_logits(sequence)) take_prompt_logprobs(sequence, span);
   if (!complete) return;
   if (prefill) scheduler_->prefill_done(sequence);
+  if (request.spec.embed) return finish_embedding(sequence, batch_.hidden(span));
   const int32_t rows = batch_.rows(span);
   const std::span<const float> logits =
       rows == 0 ? std::span<const float>() : batch_.logits(span, static_cast<size_t>(rows - 1));
@@ -126,6 +131,18 @@ void EngineCore::sample(Sequence& sequence, std::span<const float> logits) {
     finish_choice(sequence, FinishReason::kLength);
 }
 
+void EngineCore::finish_embedding(Sequence& sequence, std::span<const float> hidden) {
+  Request& request = *sequence.request;
+  if (!std::all_of(hidden.begin(), hidden.end(), [](float x) { return std::isfinite(x); })) {
+    return fail(request, internal_error("the model gave an embedding that is not a number"));
+  }
+  request.first_token = request.last_token = now_;
+  GenerationEvent event;
+  event.finish = FinishReason::kStop;
+  event.embedding.assign(hidden.begin(), hidden.end());
+  end_choice(sequence, std::move(event));
+}
+
 bool EngineCore::ends_choice(const Request& request, TokenId token) const {
   const GenerationRequest& params = request.params();
   const bool end_of_generation = (end_tokens_[static_cast<size_t>(token / 32)] >> (token % 32) & 1U) != 0;
@@ -135,21 +152,25 @@ bool EngineCore::ends_choice(const Request& request, TokenId token) const {
 
 void EngineCore::finish_choice(Sequence& sequence, FinishReason reason, std::string stop_reason,
                                std::vector<TokenId> stop_token) {
+  GenerationEvent event;
+  event.finish = reason;
+  event.stop_reason = std::move(stop_reason);
+  event.tokens = std::move(stop_token);
+  end_choice(sequence, std::move(event));
+}
+
+void EngineCore::end_choice(Sequence& sequence, GenerationEvent&& finished) {
   Request& request = *sequence.request;
   if (!sequence.output.stopped()) {
     if (std::optional<GenerationEvent> rest = sequence.output.finish()) send(request, std::move(*rest));
   }
-  scheduler_->finish(sequence, true, now_);
-  if (reason == FinishReason::kStop) ++counters_.ended_stop;
-  if (reason == FinishReason::kLength) ++counters_.ended_length;
-  if (reason == FinishReason::kCancelled) ++counters_.ended_cancelled;
-  GenerationEvent event;
-  event.kind = GenerationEvent::Kind::kFinished;
-  event.index = sequence.index;
-  event.finish = reason;
-  event.stop_reason = std::move(stop_reason);
-  event.tokens = std::move(stop_token);
-  send(request, std::move(event));
+  scheduler_->finish(sequence, !request.spec.embed, now_);
+  if (finished.finish == FinishReason::kStop) ++counters_.ended_stop;
+  if (finished.finish == FinishReason::kLength) ++counters_.ended_length;
+  if (finished.finish == FinishReason::kCancelled) ++counters_.ended_cancelled;
+  finished.kind = GenerationEvent::Kind::kFinished;
+  finished.index = sequence.index;
+  send(request, std::move(finished));
   if (--request.unfinished == 0) end_request(request);
 }
 

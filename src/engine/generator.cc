@@ -33,6 +33,7 @@ Status check_stops(const GenerationRequest& request) {
 StatusOr<std::unique_ptr<Generator>> Generator::make(Parts parts, const EngineOptions& options) {
   parts.info.vocab_size = parts.model->vocab_size();
   if (parts.info.trained_context == 0) parts.info.trained_context = parts.model->context_length();
+  parts.info.hidden_size = parts.model->hidden_size();
   parts.info.has_chat_template = parts.chat_template != nullptr;
   StatusOr<std::unique_ptr<Engine>> engine = Engine::make(std::move(parts.model), parts.tokenizer, options);
   if (!engine.ok()) return engine.status();
@@ -93,6 +94,31 @@ StatusOr<RequestId> Generator::generate(GenerationRequest request, EventSink sin
   request.prompt = std::vector<TokenId>();
   out.params = std::move(request);
   return engine_->submit(std::move(out), std::move(sink));
+}
+
+StatusOr<std::shared_ptr<EmbeddingJob>> Generator::embed(EmbeddingRequest request, EmbeddingSink sink) {
+  if (request.inputs.empty()) return invalid_argument("there is no input to embed");
+  TokenizedRequest one;
+  one.embed = true;
+  one.arrival = engine_->clock().now();
+  one.params.scheduling_class = request.scheduling_class;
+  one.params.priority = request.priority;
+  one.params.api_key_id = std::move(request.api_key_id);
+  one.params.cache_salt = std::move(request.cache_salt);
+  std::vector<TokenizedRequest> inputs;
+  for (auto& input : request.inputs) {
+    if (auto* tokens = std::get_if<std::vector<TokenId>>(&input)) {
+      one.prompt = std::move(*tokens);
+    } else {
+      one.prompt = tokenizer_->encode(std::get<std::string>(input),
+                                      {.add_special = request.add_special_tokens, .parse_special = false});
+    }
+    if (Status status = engine_->check(one); !status.ok()) {
+      return status.with_context("input " + std::to_string(inputs.size()));
+    }
+    inputs.push_back(one);
+  }
+  return EmbeddingJob::start(*engine_, std::move(inputs), request.normalize, std::move(sink));
 }
 
 Status Generator::generate_and_wait(GenerationRequest request, EventSink sink) {

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/embedding.h"
 #include "engine/request_id.h"
 #include "inferens/generation.h"
 #include "inferens/status.h"
+#include "model/load.h"
 #include "model/model.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -28,8 +30,12 @@ struct GeneratorOptions {
   KvType kv_type = KvType::kF16;
   size_t kv_memory = 0;       // bytes for keys and values; 0: a share of the machine's memory
   bool float_path = false;    // products in float32 instead of int8 (checks of accuracy)
+  std::string packed_home;    // $INFERENS_HOME, where packed weights are kept for the next start; empty: they are not
   std::string chat_template;  // Jinja source in place of the model's own; empty: the model's own
 };
+
+// What of it concerns the model alone.
+LoadOptions load_options(const GeneratorOptions& options);
 
 struct ModelInfo {
   std::string name;          // general.name, else the file's name
@@ -40,7 +46,8 @@ struct ModelInfo {
   int32_t trained_context = 0;  // what the model was made for
   int32_t context = 0;          // the longest prompt + output this generator takes
   KvType kv_type = KvType::kF16;
-  uint64_t kv_bytes = 0;  // memory of the page pool
+  uint64_t kv_bytes = 0;    // memory of the page pool
+  int32_t hidden_size = 0;  // numbers in an embedding
   bool has_chat_template = false;
 };
 
@@ -76,6 +83,10 @@ class Generator {
   // after which all its memory is back. Unknown or ended ids are ignored. Thread safe, does not wait; may be called
   // from a sink.
   void cancel(RequestId id);
+
+  // The embeddings of some texts, one for each input, computed beside everything else that runs. Checks and tokenizes
+  // on this thread. Errors as of generate(), and then the sink is never called; they name the input.
+  StatusOr<std::shared_ptr<EmbeddingJob>> embed(EmbeddingRequest request, EmbeddingSink sink);
 
   // What the prompt of this request is as tokens (tokenize endpoints, token counts). Thread safe.
   StatusOr<std::vector<TokenId>> prompt_tokens(const GenerationRequest& request) const;

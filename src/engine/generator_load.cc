@@ -11,7 +11,6 @@
 #include "engine/generator.h"
 #include "engine/kv_cache.h"
 #include "formats/gguf.h"
-#include "model/load.h"
 
 namespace inferens {
 namespace {
@@ -69,6 +68,16 @@ void load_template(const GgufFile& file, const GeneratorOptions& options, Genera
 
 }  // namespace
 
+LoadOptions load_options(const GeneratorOptions& options) {
+  LoadOptions load;
+  load.threads = options.threads;
+  load.kv_type = options.kv_type;
+  load.context = options.context;
+  load.float_path = options.float_path;
+  load.packed_cache.home = options.packed_home;
+  return load;
+}
+
 StatusOr<std::unique_ptr<Generator>> Generator::load(const GeneratorOptions& options) {
   StatusOr<GgufFile> opened = GgufFile::open(options.model_path);
   if (!opened.ok()) return opened.status();
@@ -85,12 +94,7 @@ StatusOr<std::unique_ptr<Generator>> Generator::load(const GeneratorOptions& opt
   StatusOr<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::from_gguf(*file);
   if (!tokenizer.ok()) return tokenizer.status().with_context(options.model_path);
   parts.tokenizer = std::move(*tokenizer);
-  LoadOptions load;
-  load.threads = options.threads;
-  load.kv_type = options.kv_type;
-  load.context = options.context;
-  load.float_path = options.float_path;
-  StatusOr<std::unique_ptr<Model>> model = load_model(file, load);
+  StatusOr<std::unique_ptr<Model>> model = load_model(file, load_options(options));
   if (!model.ok()) return model.status().with_context(options.model_path);
   parts.model = std::move(*model);
   load_template(*file, options, parts);

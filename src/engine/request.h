@@ -21,6 +21,7 @@ struct TokenizedRequest {
   std::vector<TokenId> prompt;  // ≥ 1
   std::string prompt_text;      // for echo
   int32_t max_tokens = 0;       // ≥ 0, with the prompt inside the context
+  bool embed = false;           // the prompt's last hidden state is wanted, and no output (n = 1, max_tokens = 0)
   std::vector<std::vector<TokenId>> dry_breakers;
   Nanos arrival = 0;  // when the front got it: tokenizing counts into TTFT
 };

@@ -29,12 +29,18 @@ bool needs_prompt_logits(const Sequence& s) {
   return s.request->needs_prompt_logits(s);
 }
 
+// What the next `tokens` tokens of a sequence from `position` on cost: those that complete it are sampled from.
+StepLoad prefill_load(const Sequence& s, int32_t position, int32_t tokens) {
+  const bool completes = position + tokens == static_cast<int32_t>(s.tokens.size());
+  return span_load(position, tokens, completes && s.request->spec.max_tokens > 0 ? 1 : 0);
+}
+
 }  // namespace
 
 void StepPlan::remove(const Sequence& sequence) {
   for (size_t i = 0; i < spans.size(); ++i) {
     if (spans[i].sequence != &sequence) continue;
-    const StepLoad gone = span_load(sequence.kv.length, spans[i].tokens, spans[i].tokens == sequence.pending() ? 1 : 0);
+    const StepLoad gone = prefill_load(sequence, sequence.kv.length, spans[i].tokens);
     load.tokens -= gone.tokens;
     load.logit_rows -= gone.logit_rows;
     load.attended -= gone.attended;
@@ -171,7 +177,7 @@ bool Scheduler::another_computes_its_prefix(const Sequence& sequence, int32_t ha
   if (needs_prompt_logits(sequence)) return false;
   for (size_t i = plan.decodes; i < plan.spans.size(); ++i) {
     const Sequence& other = *plan.spans[i].sequence;
-    if (&other == &sequence || other.request->salt != sequence.request->salt) continue;
+    if (&other == &sequence || other.request->spec.embed || other.request->salt != sequence.request->salt) continue;
     const int32_t common =
         std::min(common_prefix(other.tokens, sequence.tokens), other.kv.length + plan.spans[i].tokens);
     if (common - have >= kWorthWaiting) return true;
@@ -212,7 +218,7 @@ double Scheduler::give_prefill(Sequence& sequence, double ms, Nanos now, StepPla
     tokens = round_up(position + tokens, kPageTokens) - kPageTokens - position;  // one page less
   }
   if (tokens <= 0) return 0;
-  const StepLoad load = span_load(position, tokens, tokens == remaining ? 1 : 0);
+  const StepLoad load = prefill_load(sequence, position, tokens);
   if (span == nullptr) {
     plan.spans.push_back({&sequence, tokens});
   } else {

@@ -7,18 +7,6 @@
 #include "base/checked.h"
 
 namespace inferens {
-namespace {
-
-// A library's exception (no memory, above all) is a failed step, not the end of the process.
-Status forward(Model& model, std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits) {
-  try {
-    return model.forward(spans, kv, logits);
-  } catch (const std::exception& e) {
-    return internal_error(std::string("the forward pass threw: ") + e.what());
-  }
-}
-
-}  // namespace
 
 void StepBatch::build_span(const PlannedSpan& planned, size_t groups, TokenSpan& span) {
   const Sequence& s = *planned.sequence;
@@ -39,38 +27,54 @@ void StepBatch::build_span(const PlannedSpan& planned, size_t groups, TokenSpan&
       span.logit_rows.push_back(p - span.position);
     }
   }
-  const bool samples = planned.tokens == s.pending() && s.request->spec.max_tokens > 0;
-  if (samples) span.logit_rows.push_back(planned.tokens - 1);
+  const bool completes = planned.tokens == s.pending();
+  if (completes && request.spec.max_tokens > 0) span.logit_rows.push_back(planned.tokens - 1);
+  span.wants_hidden = completes && request.spec.embed;
 }
 
-void StepBatch::build(const StepPlan& plan, size_t groups, int32_t vocab_size) {
+void StepBatch::build(const StepPlan& plan, const Model& model) {
   count_ = plan.spans.size();
   if (spans_.size() < count_) spans_.resize(count_);
-  first_row_.resize(count_);
-  row_count_ = 0;
+  before_.assign(1, {});
   for (size_t i = 0; i < count_; ++i) {
-    build_span(plan.spans[i], groups, spans_[i]);
-    first_row_[i] = row_count_;
-    row_count_ += spans_[i].logit_rows.size();
+    build_span(plan.spans[i], model.kv_groups().size(), spans_[i]);
+    const Output& so_far = before_.back();
+    before_.push_back(
+        {so_far.logit_rows + spans_[i].logit_rows.size(), so_far.hidden_rows + (spans_[i].wants_hidden ? 1 : 0)});
   }
-  vocab_size_ = static_cast<size_t>(vocab_size);
-  if (logits_.size() < row_count_ * vocab_size_) logits_.resize(row_count_ * vocab_size_);
+  vocab_size_ = static_cast<size_t>(model.vocab_size());
+  hidden_size_ = static_cast<size_t>(model.hidden_size());
+  const Output& all = before_.back();
+  if (logits_.size() < all.logit_rows * vocab_size_) logits_.resize(all.logit_rows * vocab_size_);
+  if (hidden_.size() < all.hidden_rows * hidden_size_) hidden_.resize(all.hidden_rows * hidden_size_);
+}
+
+// A library's exception (no memory, above all) is a failed step, not the end of the process.
+Status StepBatch::run_spans(Model& model, KvPool& kv, size_t first, size_t count) {
+  const Output from = before_[first], to = before_[first + count];
+  const auto logits =
+      std::span(logits_).subspan(from.logit_rows * vocab_size_, (to.logit_rows - from.logit_rows) * vocab_size_);
+  const auto hidden =
+      std::span(hidden_).subspan(from.hidden_rows * hidden_size_, (to.hidden_rows - from.hidden_rows) * hidden_size_);
+  try {
+    return model.step(std::span(spans_).subspan(first, count), kv, logits, hidden);
+  } catch (const std::exception& e) {
+    return internal_error(std::string("the forward pass threw: ") + e.what());
+  }
 }
 
 void StepBatch::run(Model& model, KvPool& kv) {
-  const std::span<const TokenSpan> spans = std::span(spans_).first(count_);
-  const Status together = forward(model, spans, kv, std::span(logits_).first(row_count_ * vocab_size_));
-  statuses_.assign(count_, together);
-  if (together.ok() || count_ == 1) return;
-  for (size_t i = 0; i < count_; ++i) {
-    const auto rows =
-        std::span(logits_).subspan(first_row_[i] * vocab_size_, spans_[i].logit_rows.size() * vocab_size_);
-    statuses_[i] = forward(model, spans.subspan(i, 1), kv, rows);
-  }
+  statuses_.assign(count_, run_spans(model, kv, 0, count_));
+  if (count_ == 1 || statuses_.front().ok()) return;
+  for (size_t i = 0; i < count_; ++i) statuses_[i] = run_spans(model, kv, i, 1);
 }
 
 std::span<const float> StepBatch::logits(size_t span, size_t i) const {
-  return std::span(logits_).subspan((first_row_[span] + i) * vocab_size_, vocab_size_);
+  return std::span(logits_).subspan((before_[span].logit_rows + i) * vocab_size_, vocab_size_);
+}
+
+std::span<const float> StepBatch::hidden(size_t span) const {
+  return std::span(hidden_).subspan(before_[span].hidden_rows * hidden_size_, hidden_size_);
 }
 
 }  // namespace inferens

@@ -36,6 +36,7 @@ struct TokenSpan {
   // [group][page]: covers positions 0 … position + tokens.size() - 1; entries before the group's window may be kNoPage.
   std::vector<std::span<const PageId>> pages;
   std::vector<int32_t> logit_rows;  // offsets inside the span whose logits are wanted, ascending; may be empty
+  bool wants_hidden = false;        // the last token's hidden state is wanted
 };
 
 // Memory for pages of every group, made once. page ids of a group are 0 … page_count(group)-1.
@@ -58,14 +59,18 @@ class Model {
   // pages_per_group has one entry per group.
   virtual StatusOr<std::unique_ptr<KvPool>> make_kv_pool(std::span<const int32_t> pages_per_group) = 0;
 
-  // One step. Writes K,V of every span's tokens and the logits of all wanted rows, spans in order, rows in order:
-  // logits [total wanted rows, vocab_size] f32. Same bits for a row whatever else is in the batch.
-  // Not thread safe: one caller (the engine thread). Every span was validated by the engine.
-  virtual Status forward(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits) = 0;
-
-  // The final-norm hidden state of the last token of every span, for embeddings: out [spans, hidden_size()] f32.
   virtual int32_t hidden_size() const = 0;
-  virtual Status embed(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> out) = 0;
+
+  // One step. Writes K,V of every span's tokens, the logits of all wanted rows, spans in order, rows in order:
+  // logits [total wanted rows, vocab_size] f32, and the final-norm hidden state of the last token of every span that
+  // wants it: hidden [such spans, hidden_size()] f32. Same bits for a row whatever else is in the batch.
+  // Not thread safe: one caller (the engine thread). Every span was validated by the engine.
+  virtual Status step(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits,
+                      std::span<float> hidden) = 0;
+  // A step of spans that want logits only.
+  Status forward(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits) {
+    return step(spans, kv, logits, {});
+  }
 };
 
 }  // namespace inferens

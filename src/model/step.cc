@@ -27,6 +27,7 @@ void StepState::prepare(std::span<const TokenSpan> new_spans, PagedKv& new_kv, c
   span_start.clear();
   places.clear();
   wanted.clear();
+  wanted_hidden.clear();
   tasks.clear();
   int64_t longest = 1;
   int32_t group_size = config.heads / config.kv_heads;
@@ -37,6 +38,7 @@ void StepState::prepare(std::span<const TokenSpan> new_spans, PagedKv& new_kv, c
     span_start.push_back(start);
     for (int32_t t = 0; t < count; ++t) places.push_back({static_cast<int32_t>(i), int64_t{spans[i].position} + t});
     for (int32_t row : spans[i].logit_rows) wanted.push_back(start + row);
+    if (spans[i].wants_hidden) wanted_hidden.push_back(start + count - 1);
     for (int32_t t = 0; t < count; t += tokens_per_task) {
       tasks.push_back({static_cast<int32_t>(i), t, std::min(tokens_per_task, count - t)});
     }
@@ -186,6 +188,14 @@ void Step::gated_product(Gate kind, const Activations& in, const Linear& gate, c
   for (int64_t r = 0; r < out.rows; ++r) act(out.row(r) + first, s_.up.row(r) + first, last - first);
   team_.barrier();
   ready(out);
+}
+
+void Step::gather_hidden(const Vector& norm, std::span<float> out) {
+  auto [first, last] = team_.share(static_cast<int64_t>(s_.wanted_hidden.size()));
+  for (int64_t r = first; r < last; ++r) {
+    const float* x = s_.x.row(s_.wanted_hidden[static_cast<size_t>(r)]);
+    s_.kernels.rms_norm(x, norm.data(), s_.x.columns, s_.config.norm_epsilon, out.data() + r * s_.x.columns);
+  }
 }
 
 void Step::gather_wanted(const Vector& norm) {

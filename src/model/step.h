@@ -60,6 +60,7 @@ class StepState {
   };
   std::vector<TokenPlace> places;        // [tokens]
   std::vector<int64_t> wanted;           // flat rows whose logits are wanted
+  std::vector<int64_t> wanted_hidden;    // flat rows whose hidden states are wanted
   std::vector<std::pair<size_t, int32_t>> layer_place;  // layer → (group, index in group)
   std::vector<int32_t> group_window;
 
@@ -112,6 +113,8 @@ class Step {
   // attended = softmax(q kᵀ) v over the pages, ready for products.
   void attend(int32_t layer);
 
+  // Hidden states wanted: final norm into out [wanted_hidden, hidden]. Others see it after the next barrier.
+  void gather_hidden(const Vector& norm, std::span<float> out);
   // Rows wanted: final norm into `last`, ready for products.
   void gather_wanted(const Vector& norm);
   // logits [wanted, vocab] into `out`.

@@ -28,8 +28,7 @@ class Transformer : public Model {
   int32_t hidden_size() const override { return config_.hidden; }
   const std::vector<KvGroup>& kv_groups() const override { return groups_; }
   StatusOr<std::unique_ptr<KvPool>> make_kv_pool(std::span<const int32_t> pages_per_group) override;
-  Status forward(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits) override;
-  Status embed(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> out) override;
+  Status step(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits, std::span<float> hidden) override;
 
   // Reads and packs all weights.
   Status load();
@@ -52,18 +51,16 @@ class Transformer : public Model {
     MatmulScratch matmul;
     Scratch<float> attention;
   };
-  template <class F>
-  Status run_step(std::span<const TokenSpan> spans, KvPool& kv, F&& finish);
-
   std::shared_ptr<const GgufFile> file_;
   const KernelTable& kernels_;
   KvElement element_;
   bool float_path_;
+  PackedCacheOptions packed_cache_;
   WorkerPool pool_;
   std::vector<Worker> workers_;
   std::vector<KvGroup> groups_;
   StepState state_;
-  AlignedMemory arena_;
+  WeightArena arena_;
   Vector final_norm_;
   Linear head_;
 };

@@ -37,13 +37,12 @@ class Wrapped final : public Model {
   int32_t context_length() const override { return inner->context_length(); }
   const std::vector<KvGroup>& kv_groups() const override { return inner->kv_groups(); }
   StatusOr<std::unique_ptr<KvPool>> make_kv_pool(std::span<const int32_t> pages) override { return inner->make_kv_pool(pages); }
-  Status forward(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits) override {
-    Status s = inner->forward(spans, kv, logits);
+  Status step(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits, std::span<float> hidden) override {
+    Status s = inner->step(spans, kv, logits, hidden);
     if (after) after(spans, logits);
     return s;
   }
   int32_t hidden_size() const override { return inner->hidden_size(); }
-  Status embed(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> out) override { return inner->embed(spans, kv, out); }
 };
 
 SpeedOptions small() {

@@ -71,11 +71,11 @@ class FakeModel final : public Model {
     return std::unique_ptr<KvPool>(std::move(pool));
   }
 
-  Status forward(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits) override {
+  Status step(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits, std::span<float> hidden) override {
     auto& pool = static_cast<FakeKvPool&>(kv);
     ++steps;
     if (before_step) before_step(spans);
-    size_t row = 0;
+    size_t row = 0, hidden_row = 0;
     double cost = o_.step_ms;
     for (const TokenSpan& span : spans) {
       size_t wanted = 0;
@@ -84,6 +84,11 @@ class FakeModel final : public Model {
           return internal_error("the fake model refuses this token");
         const int32_t position = span.position + static_cast<int32_t>(i);
         const uint64_t state = compute(span, pool, span.tokens[i], position);
+        if (span.wants_hidden && i + 1 == span.tokens.size()) {
+          const auto out = hidden.subspan(hidden_row++ * kHidden, kHidden);
+          write_hidden(state, out);
+          if (span.tokens[i] == poisoned_token) out[0] = std::numeric_limits<float>::quiet_NaN();
+        }
         cost += o_.token_ms + o_.attended_ms * position;
         if (wanted < span.logit_rows.size() && span.logit_rows[wanted] == static_cast<int32_t>(i)) {
           write_logits(state, span.tokens[i],
@@ -94,14 +99,11 @@ class FakeModel final : public Model {
       tokens_computed += static_cast<int64_t>(span.tokens.size());
       if (wanted != span.logit_rows.size()) ++faults;
     }
-    if (row * static_cast<size_t>(o_.vocab) != logits.size()) ++faults;
+    if (row * static_cast<size_t>(o_.vocab) != logits.size() || hidden_row * kHidden != hidden.size()) ++faults;
     if (o_.clock != nullptr) o_.clock->advance(from_ms(cost * o_.noise()));
     return ok_status();
   }
-  int32_t hidden_size() const override { return 1; }
-  Status embed(std::span<const TokenSpan>, KvPool&, std::span<float>) override {
-    return unsupported("no embeddings here");
-  }
+  int32_t hidden_size() const override { return kHidden; }
 
   FakeKvPool& pool() { return *pool_; }
 
@@ -113,6 +115,12 @@ class FakeModel final : public Model {
   std::function<void(std::span<const TokenSpan>)> before_step;
 
  private:
+  static constexpr size_t kHidden = 3;
+
+  static void write_hidden(uint64_t state, std::span<float> row) {
+    for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(mix(state, i + 500) >> 40) / (1 << 23) - 1;
+  }
+
   uint64_t compute(const TokenSpan& span, FakeKvPool& pool, TokenId token, int32_t position) {
     uint64_t state = mix(static_cast<uint64_t>(token) + 1, static_cast<uint64_t>(position) + 77);
     for (size_t g = 0; g < groups_.size(); ++g) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@ struct Outcome {
     FinishReason finish = FinishReason::kNone;
     std::string stop_reason;
     std::vector<TokenId> stop_token;
+    std::vector<float> embedding;
   };
   std::vector<Choice> choices;
   std::vector<PositionLogprobs> prompt_logprobs;
@@ -52,6 +54,7 @@ struct Outcome {
         choice.finish = e.finish;
         choice.stop_reason = e.stop_reason;
         choice.stop_token = e.tokens;
+        choice.embedding = e.embedding;
         break;
       case GenerationEvent::Kind::kDone:
         ended = true;
@@ -71,8 +74,7 @@ inline std::string fingerprint(const Outcome& o) {
   std::string out;
   const auto add_logprobs = [&](const std::vector<PositionLogprobs>& list) {
     for (const PositionLogprobs& l : list) {
-      uint32_t bits;
-      std::memcpy(&bits, &l.chosen.logprob, sizeof bits);
+      const auto bits = std::bit_cast<uint32_t>(l.chosen.logprob);
       out += " " + std::to_string(l.chosen.token) + ":" + std::to_string(bits) + "#" + std::to_string(l.rank);
       for (const TokenLogprob& t : l.top) out += "," + std::to_string(t.token);
     }
@@ -82,6 +84,7 @@ inline std::string fingerprint(const Outcome& o) {
     for (const TokenId t : c.tokens) out += std::to_string(t) + " ";
     out += "|" + c.text + "|" + std::to_string(static_cast<int>(c.finish)) + "|" + c.stop_reason;
     add_logprobs(c.logprobs);
+    for (const float x : c.embedding) out += " " + std::to_string(std::bit_cast<uint32_t>(x));
     out += "]";
   }
   add_logprobs(o.prompt_logprobs);
@@ -96,6 +99,13 @@ inline TokenizedRequest make_request(RequestId id, std::vector<TokenId> prompt, 
   r.params.max_tokens = max_tokens;
   r.params.sampling.temperature = 0;
   r.params.logprobs = 2;
+  return r;
+}
+
+inline TokenizedRequest make_embedding(RequestId id, std::vector<TokenId> prompt) {
+  TokenizedRequest r = make_request(id, std::move(prompt), 0);
+  r.embed = true;
+  r.params.logprobs = -1;
   return r;
 }
 

@@ -47,9 +47,8 @@ class TableModel : public Model {
     return std::unique_ptr<KvPool>(
         std::make_unique<NoPages>(std::vector<int32_t>(pages_per_group.begin(), pages_per_group.end())));
   }
-  Status embed(std::span<const TokenSpan>, KvPool&, std::span<float>) override { return unsupported("no embeddings"); }
 
-  Status forward(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits) override {
+  Status step(std::span<const TokenSpan> spans, KvPool& kv, std::span<float> logits, std::span<float>) override {
     for (const TokenSpan& span : spans) {
       check_span(span, kv);
       for (int32_t row : span.logit_rows) {

@@ -62,6 +62,7 @@ Schedule make_schedule(uint64_t seed) {
     r.params.sampling.logit_bias = {{kBadToken, -100.0}};
     r.params.n = random.uniform() < 0.15 ? static_cast<int32_t>(random.between(2, 4)) : 1;
     r.params.prompt_logprobs = random.uniform() < 0.05 ? 0 : -1;
+    if (random.uniform() < 0.1) r = make_embedding(id, std::move(r.prompt));
     r.params.scheduling_class = static_cast<SchedulingClass>(random.below(4));
     r.params.priority = static_cast<int32_t>(random.between(-1, 1));
     r.params.api_key_id = std::string(1, static_cast<char>('a' + random.below(3)));
@@ -109,7 +110,7 @@ uint64_t run_schedule(uint64_t seed, bool compare) {
     const bool cancelled = std::any_of(o.choices.begin(), o.choices.end(),
                                        [](const auto& c) { return c.finish == FinishReason::kCancelled; });
     const bool faulty = s.faulty.contains(r.id);
-    if (!faulty || (!cancelled && r.max_tokens > 0)) {
+    if (!faulty || (!cancelled && (r.max_tokens > 0 || r.embed))) {
       EXPECT_EQ(o.error.ok(), !faulty) << "request " << r.id << ": " << o.error.message();
     }
     if (compare && !cancelled && !faulty) {

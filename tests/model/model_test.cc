@@ -8,6 +8,8 @@
 #include <filesystem>
 
 #include "base/random.h"
+#include "formats/dequantize.h"
+#include "formats/gguf.h"
 #include "golden_logits.h"
 #include "model/load.h"
 
@@ -138,6 +140,42 @@ TEST_P(TinyModel, LogitsAreTheSameBitsInsideABatchAndWithAnyNumberOfThreads) {
             << threads << " threads, sequence " << s << ", position " << at[s] - 1;
       }
     }
+  }
+}
+
+// What the output matrix makes of an embedding are the logits, so those of transformers hold the embedding, too.
+TEST_P(TinyModel, AnEmbeddingIsWhatTheLogitsOfTransformersAreMadeOf) {
+  auto file = GgufFile::open(tiny_path(GetParam()) + std::string(".gguf"));
+  ASSERT_TRUE(file.ok());
+  const TensorInfo* head = file->find_tensor("output.weight");
+  if (head == nullptr) head = file->find_tensor("token_embd.weight");
+  LoadOptions options;
+  options.float_path = true;
+  options.kv_type = KvType::kF32;
+  auto model = load(tiny_path(GetParam()) + std::string(".gguf"), options);
+  auto width = static_cast<size_t>(model->hidden_size()), vocab = static_cast<size_t>(model->vocab_size());
+  std::vector<float> matrix(width * vocab);
+  ASSERT_TRUE(dequantize(head->type, head->data, matrix).ok());
+  auto expected = golden::read(tiny_path(GetParam()) + std::string(".logits"));
+  const auto& run = expected.runs.front();
+  for (const auto& row : run.rows) {
+    // Twice in one step, beside a span that wants logits only.
+    auto tokens = std::span(run.tokens).first(static_cast<size_t>(row.position) + 1);
+    auto count = static_cast<int32_t>(tokens.size()), pages_each = count / kPageTokens + 1;
+    std::vector<Pages> pages;
+    for (int32_t s = 0; s < 3; ++s) pages.emplace_back(*model, count, s * pages_each);
+    auto kv = pool_of(*model, 3 * pages_each);
+    std::vector<TokenSpan> spans = {{tokens, 0, pages[0].views(), {}, true}, {tokens, 0, pages[1].views(), {count - 1}}, {tokens, 0, pages[2].views(), {}, true}};
+    std::vector<float> hidden(2 * width), logits(vocab), product(vocab);
+    ASSERT_TRUE(model->step(spans, *kv, logits, hidden).ok());
+    for (size_t i = 0; i < vocab; ++i) {
+      double sum = 0;
+      for (size_t j = 0; j < width; ++j) sum += double{matrix[i * width + j]} * double{hidden[j]};
+      product[i] = static_cast<float>(sum);
+    }
+    EXPECT_LE(row.relative_error(product.data()), 1e-4) << row.position;
+    EXPECT_LE(row.relative_error(logits.data()), 1e-4) << row.position;
+    EXPECT_EQ(std::memcmp(hidden.data(), hidden.data() + width, width * 4), 0);
   }
 }
 
