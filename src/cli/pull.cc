@@ -48,14 +48,21 @@ Status pull(const Flags& flags) {
 
 }  // namespace
 
+PullOptions pull_options_from_environment() {
+  PullOptions options;
+  options.hub_endpoint = without_trailing_slash(hub_endpoint().value_or(""));
+  options.ollama_registry = without_trailing_slash(ollama_registry().value_or(""));
+  options.hub_token = hub_token().value_or("");
+  return options;
+}
+
 StatusOr<Manifest> pull_with_progress(ModelStore& store, const std::string& text, PullOptions options) {
   auto source = parse_source(text);
   if (!source.ok()) return source.status();
-  if (options.hub_endpoint.empty()) options.hub_endpoint = hub_endpoint().value_or("");
-  if (options.ollama_registry.empty()) options.ollama_registry = ollama_registry().value_or("");
-  options.hub_endpoint = without_trailing_slash(options.hub_endpoint);
-  options.ollama_registry = without_trailing_slash(options.ollama_registry);
-  options.hub_token = hub_token().value_or("");
+  const PullOptions environment = pull_options_from_environment();
+  options.hub_endpoint = options.hub_endpoint.empty() ? environment.hub_endpoint : without_trailing_slash(options.hub_endpoint);
+  options.ollama_registry = options.ollama_registry.empty() ? environment.ollama_registry : without_trailing_slash(options.ollama_registry);
+  options.hub_token = environment.hub_token;
   options.pip_output = ::isatty(STDERR_FILENO) == 1 ? ProcessOutput::kTerminal : ProcessOutput::kCapture;
   ProgressBar progress(system_clock());
   auto manifest = pull_model(store, *source, options, system_clock(), progress);

@@ -7,6 +7,9 @@
 
 namespace inferens {
 
+// Registries and tokens as the environment names them.
+PullOptions pull_options_from_environment();
+
 // Empty endpoints of `options` are filled from the environment.
 StatusOr<Manifest> pull_with_progress(ModelStore& store, const std::string& source, PullOptions options);
 

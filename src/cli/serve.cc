@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "cli/generation_flags.h"
 #include "cli/model_argument.h"
+#include "cli/pull_model.h"
 #include "cli/verbs.h"
 #include "serve/server.h"
 
@@ -90,6 +91,7 @@ Status serve(const Flags& flags) {
   options.registry.keep_alive = keep_alive < 0 ? -1 : keep_alive * 1'000'000'000;
   options.registry.memory = bytes_of_gigabytes(flags.memory);
   options.lenient = flags.lenient;
+  options.store = StoreAccess{.home = store.home(), .serves_all = flags.models.empty(), .pull = pull_options_from_environment()};
   if (!flags.api_key_file.empty()) {
     auto keys = ApiKeys::load(flags.api_key_file);
     if (!keys.ok()) return keys.status().with_context("--api-key-file");

@@ -62,4 +62,90 @@ std::string openai_error_body(const ApiError& error) {
   return body;
 }
 
+namespace {
+
+// https://docs.anthropic.com/en/api/errors
+const char* anthropic_type(int status) {
+  switch (status) {
+    case 401: return "authentication_error";
+    case 403: return "permission_error";
+    case 404: return "not_found_error";
+    case 409: return "conflict_error";
+    case 413: return "request_too_large";
+    case 429: return "rate_limit_error";
+    case 504: return "timeout_error";
+    case 529: return "overloaded_error";
+    default: return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
+std::string anthropic_error_body(const ApiError& error, const std::string& request_id) {
+  // The words that its clients look for.
+  const std::string message = error.code == "unknown_parameter" ? error.param + ": Extra inputs are not permitted" : error.message;
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object().field("type", "error").key("error").begin_object();
+  json.field("type", anthropic_type(error_status(error, Dialect::kAnthropic))).field("message", repair_utf8(message)).end_object();
+  request_id.empty() ? json.null_field("request_id") : json.field("request_id", request_id);
+  json.end_object();
+  return body;
+}
+
+// The names of google.rpc.Code, by the HTTP status that they stand behind.
+const char* google_status(const ApiError& error) {
+  if (error.code == "failed_precondition") return "FAILED_PRECONDITION";
+  switch (error.http) {
+    case 401: return "UNAUTHENTICATED";
+    case 403: return "PERMISSION_DENIED";
+    case 404: return "NOT_FOUND";
+    case 409: return "ALREADY_EXISTS";
+    case 429: return "RESOURCE_EXHAUSTED";
+    case 499: return "CANCELLED";
+    case 503: return "UNAVAILABLE";
+    case 504: return "DEADLINE_EXCEEDED";
+    default: return error.http < 500 ? "INVALID_ARGUMENT" : "INTERNAL";
+  }
+}
+
+std::string gemini_error_body(const ApiError& error) {
+  std::string body;
+  JsonWriter json(body);
+  json.begin_object().key("error").begin_object().field("code", error.http).field("message", repair_utf8(error.message));
+  json.field("status", google_status(error)).key("details").begin_array();
+  if (!error.param.empty() && error.http == 400) {
+    json.begin_object().field("@type", "type.googleapis.com/google.rpc.BadRequest").key("fieldViolations").begin_array().begin_object();
+    json.field("field", repair_utf8(error.param)).field("description", repair_utf8(error.message)).end_object().end_array().end_object();
+  }
+  if (error.retry_after > 0) {
+    json.begin_object().field("@type", "type.googleapis.com/google.rpc.RetryInfo");
+    json.field("retryDelay", std::to_string(error.retry_after) + "s").end_object();
+  }
+  json.end_array().end_object().end_object();
+  return body;
+}
+
+std::string ollama_error_body(const ApiError& error) {
+  std::string body;
+  JsonWriter(body).begin_object().field("error", repair_utf8(error.message)).end_object();
+  return body;
+}
+
+}  // namespace
+
+int error_status(const ApiError& error, Dialect dialect) {
+  if (dialect == Dialect::kAnthropic && error.http == 503) return 529;
+  if (dialect == Dialect::kOllama && error.http == 429) return 503;
+  return error.http;
+}
+
+std::string error_body(const ApiError& error, const ErrorForm& form) {
+  switch (form.dialect) {
+    case Dialect::kAnthropic: return anthropic_error_body(error, form.request_id);
+    case Dialect::kGemini: return gemini_error_body(error);
+    case Dialect::kOllama: return ollama_error_body(error);
+    case Dialect::kOpenAi: break;
+  }
+  return openai_error_body(error);
+}
+
 }  // namespace inferens

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "inferens/status.h"
@@ -27,7 +28,20 @@ ApiError model_not_found(const std::string& name);
 // `retry_after` fills in where the status says that it may work later.
 ApiError to_api_error(const Status& status, int retry_after = 1);
 
-// {"error":{"message","type","param","code"}}: the form of OpenAI, Groq and every endpoint of ours.
+// Whose API a request speaks. Groq's is OpenAI's, and endpoints of our own answer in its form too.
+enum class Dialect { kOpenAi, kAnthropic, kGemini, kOllama };
+
+// In which form an error is told, and about which request.
+struct ErrorForm {
+  Dialect dialect = Dialect::kOpenAi;
+  std::string request_id = {};
+};
+
+// The status that clients of the dialect expect for this error.
+int error_status(const ApiError& error, Dialect dialect);
+// The whole body; one line.
+std::string error_body(const ApiError& error, const ErrorForm& form);
+// {"error":{"message","type","param","code"}}
 std::string openai_error_body(const ApiError& error);
 
 }  // namespace inferens

@@ -23,6 +23,10 @@ struct HttpRequest {
   std::string key_id;  // who asks, when the server knows keys
   bool admin = true;   // may load, stop and look at what belongs to all
   bool groq = false;   // came by the /openai/v1 base
+  Dialect dialect = Dialect::kOpenAi;
+  std::string anthropic_version;  // as sent
+
+  ErrorForm error_form() const { return {dialect, id}; }
 };
 
 struct HttpResponse {
@@ -36,7 +40,7 @@ struct HttpResponse {
 // A request for those who need to remember it but not its body.
 HttpRequest without_body(const HttpRequest& request);
 
-HttpResponse error_response(const ApiError& error);
+HttpResponse error_response(const ApiError& error, const ErrorForm& form = {});
 
 // One answer, asked for news on the I/O thread until it has ended. Destroyed before that, it means that the client is gone:
 // whatever works for it must stop.
@@ -72,7 +76,7 @@ class WholeAnswer final : public Answer {
 };
 
 inline std::unique_ptr<Answer> whole(HttpResponse response) { return std::make_unique<WholeAnswer>(std::move(response)); }
-inline std::unique_ptr<Answer> refuse(const ApiError& error) { return whole(error_response(error)); }
+inline std::unique_ptr<Answer> refuse(const ApiError& error, const ErrorForm& form = {}) { return whole(error_response(error, form)); }
 
 // Takes the answer; called once, on any thread.
 using Respond = std::function<void(std::unique_ptr<Answer>)>;

@@ -13,6 +13,7 @@ namespace inferens {
 
 // A request line with the fields that decide on it.
 struct RequestHead {
+  std::string id;
   std::string method;
   std::string path;
   std::string query;
@@ -20,6 +21,9 @@ struct RequestHead {
   std::string origin;         // empty: none
   std::string authorization;
   std::string x_api_key;
+  std::string x_goog_api_key;
+  std::string x_goog_api_client;
+  std::string anthropic_version;
   std::string content_type;
   std::string content_encoding;
   std::string requested_headers;  // of a CORS preflight
@@ -32,6 +36,7 @@ struct Admission {
   std::string key_id;
   bool admin = true;
   bool groq = false;
+  Dialect dialect = Dialect::kOpenAi;
   std::vector<std::pair<std::string, std::string>> headers;  // for the answer, whatever it is
 };
 

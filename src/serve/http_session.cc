@@ -224,15 +224,16 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
     error_code ec;
     co_await http::async_read_header(stream_, buffer_, parser, asio::redirect_error(asio::use_awaitable, ec));
     if (ec) {
-      if (is_refusal_worth_telling(ec)) co_await refuse_and_close(error_response(to_api_error(ec, limits)));
+      if (is_refusal_worth_telling(ec)) co_await refuse_and_close(refusal_of(to_api_error(ec, limits)));
       co_return false;
     }
     keep_alive_ = parser.get().keep_alive();
     const bool version_1_0 = parser.get().version() < 11;
     RequestHead head;
+    head.id = request_->id;
     const std::optional<ApiError> fault = read_head(parser, head);
     if (fault) {
-      co_await refuse_and_close(error_response(*fault));
+      co_await refuse_and_close(refusal_of(*fault));
       context_->service.served(head.method, head.path, fault->http, system_clock().now() - start);
       co_return false;
     }
@@ -249,8 +250,10 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
       context_->service.served(head.method, admission.path, status, system_clock().now() - start);
       co_return !head.has_body && keeps_alive();
     }
+    request_->dialect = admission.dialect;
     const bool complete = co_await read_body(parser);
     if (!complete) co_return false;
+    request_->anthropic_version = std::move(head.anthropic_version);
     request_->method = std::move(head.method);
     request_->path = std::move(admission.path);
     request_->query = std::move(head.query);
@@ -264,6 +267,9 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
   }
 
   static constexpr int kClientGone = 499;
+
+  // Apart from the coroutines: temporaries of theirs that own memory are destroyed twice by GCC 12.
+  HttpResponse refusal_of(const ApiError& error) const { return error_response(error, request_->error_form()); }
 
   bool keeps_alive() const { return keep_alive_ && !context_->draining; }
 
@@ -290,6 +296,9 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
     head.origin = field(http::field::origin);
     head.authorization = field(http::field::authorization);
     head.x_api_key = field("x-api-key");
+    head.x_goog_api_key = field("x-goog-api-key");
+    head.x_goog_api_client = field("x-goog-api-client");
+    head.anthropic_version = field("anthropic-version");
     head.content_type = field(http::field::content_type);
     head.content_encoding = field(http::field::content_encoding);
     head.requested_headers = field(http::field::access_control_request_headers);
@@ -312,7 +321,7 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
       deadline_->set(std::max(std::chrono::milliseconds(0), allowed - used));
       read += co_await http::async_read_some(stream_, buffer_, parser, asio::redirect_error(asio::use_awaitable, ec));
       if (!ec) continue;
-      if (is_refusal_worth_telling(ec)) co_await refuse_and_close(error_response(to_api_error(ec, limits)));
+      if (is_refusal_worth_telling(ec)) co_await refuse_and_close(refusal_of(to_api_error(ec, limits)));
       co_return false;
     }
     deadline_->clear();
@@ -371,7 +380,7 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
     if (streaming) {
       news.piece += exchange.answer->failure(*exchange.end_with);
     } else {
-      news.response = error_response(*exchange.end_with);
+      news.response = error_response(*exchange.end_with, request_->error_form());
     }
   }
 

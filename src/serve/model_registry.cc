@@ -160,7 +160,7 @@ void ModelRegistry::load_next(std::unique_lock<std::mutex>& lock) {
     lock.lock();
   }
   if (model.ok()) {
-    loaded_[spec.name] = {*model, system_clock().now()};
+    loaded_[spec.name] = {*model, system_clock().now(), options_.keep_alive};
     make_room(0);
   } else {
     spdlog::error("cannot load model '{}': {}", spec.name, model.status().message());
@@ -219,13 +219,12 @@ void ModelRegistry::make_room(uint64_t bytes) {
 }
 
 void ModelRegistry::unload_idle() {
-  if (options_.keep_alive < 0) return;
   const Nanos now = system_clock().now();
   for (auto it = loaded_.begin(); it != loaded_.end();) {
     Entry& entry = it->second;
     const bool in_use = entry.model.use_count() > 1;
     if (in_use) entry.last_used = now;
-    const bool idle = !in_use && now - entry.last_used >= options_.keep_alive;
+    const bool idle = !in_use && entry.keep_alive >= 0 && now - entry.last_used >= entry.keep_alive;
     if (idle) spdlog::info("model '{}' was idle and leaves memory", it->first);
     it = idle ? loaded_.erase(it) : std::next(it);
   }
@@ -236,14 +235,14 @@ std::vector<ModelStatus> ModelRegistry::models() const {
   const std::lock_guard lock(mutex_);
   std::vector<ModelStatus> out;
   for (const ModelSpec& spec : specs) {
-    ModelStatus status{.name = spec.name, .source = spec.source, .created = facts_of(spec.options.model_path).changed};
+    ModelStatus status{.name = spec.name, .source = spec.source, .path = spec.options.model_path, .created = facts_of(spec.options.model_path).changed};
     const auto it = loaded_.find(spec.name);
     if (it != loaded_.end()) {
       status.loaded = true;
       status.users = static_cast<int32_t>(it->second.model.use_count() - 1);
       status.bytes = bytes_of(*it->second.model);
       const Nanos idle = status.users > 0 ? 0 : system_clock().now() - it->second.last_used;
-      if (options_.keep_alive >= 0) status.expires_in = std::max<Nanos>(0, options_.keep_alive - idle);
+      if (it->second.keep_alive >= 0) status.expires_in = std::max<Nanos>(0, it->second.keep_alive - idle);
     }
     out.push_back(std::move(status));
   }
@@ -255,6 +254,12 @@ std::vector<ModelLease> ModelRegistry::loaded() const {
   std::vector<ModelLease> out;
   for (const auto& [name, entry] : loaded_) out.push_back(entry.model);
   return out;
+}
+
+void ModelRegistry::keep(const std::string& name, Nanos keep_alive) {
+  const std::lock_guard lock(mutex_);
+  const auto it = loaded_.find(name);
+  if (it != loaded_.end()) it->second.keep_alive = keep_alive;
 }
 
 Status ModelRegistry::stop(const std::string& name) {

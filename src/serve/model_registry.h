@@ -40,6 +40,7 @@ using ModelLease = std::shared_ptr<LoadedModel>;
 struct ModelStatus {
   std::string name = {};
   std::string source = {};
+  std::string path = {};         // of the model's file
   int64_t created = 0;
   bool loaded = false;
   int32_t users = 0;             // leases
@@ -73,6 +74,8 @@ class ModelRegistry {
   std::vector<ModelStatus> models() const;          // all, by name
   std::vector<ModelLease> loaded() const;
   bool knows(const std::string& name) const;
+  // How long a model that is in memory stays there unused, from now on; -1: for ever.
+  void keep(const std::string& name, Nanos keep_alive);
   // Takes a model out of memory when its last request has ended. not_found: it is not loaded.
   Status stop(const std::string& name);
 
@@ -80,6 +83,7 @@ class ModelRegistry {
   struct Entry {
     std::shared_ptr<LoadedModel> model;
     Nanos last_used = 0;
+    Nanos keep_alive = -1;
   };
   struct Graveyard;
 

@@ -1,22 +1,37 @@
 #include "serve/routes.h"
 
+#include <algorithm>
+
 namespace inferens {
 namespace {
 
+using enum Dialect;
+
 constexpr Route kRoutes[] = {
-    {"POST", "/v1/chat/completions", Access::kKey, openai_chat},
-    {"POST", "/v1/completions", Access::kKey, openai_completions},
-    {"GET", "/v1/models", Access::kKey, list_models},
-    {"GET", "/v1/models/*", Access::kKey, show_model},
-    {"POST", "/tokenize", Access::kKey, tokenize},
-    {"POST", "/detokenize", Access::kKey, detokenize},
-    {"GET", "/v1/requests/*", Access::kKey, timeline},
-    {"GET", "/v1/system", Access::kAdmin, system_facts},
-    {"GET", "/v1/ps", Access::kAdmin, loaded_models},
-    {"POST", "/v1/stop", Access::kAdmin, stop_model},
-    {"GET", "/metrics", Access::kAdmin, metrics},
-    {"GET", "/health", Access::kOpen, health},
-    {"GET", "/ready", Access::kOpen, ready},
+    {kOpenAi, "POST", "/v1/chat/completions", Access::kKey, openai_chat},
+    {kOpenAi, "POST", "/v1/completions", Access::kKey, openai_completions},
+    {kOpenAi, "GET", "/v1/models", Access::kKey, list_models},
+    {kOpenAi, "GET", "/v1/models/*", Access::kKey, show_model},
+    {kOpenAi, "POST", "/tokenize", Access::kKey, tokenize},
+    {kOpenAi, "POST", "/detokenize", Access::kKey, detokenize},
+    {kOpenAi, "GET", "/v1/requests/*", Access::kKey, timeline},
+    {kOpenAi, "GET", "/v1/system", Access::kAdmin, system_facts},
+    {kOpenAi, "GET", "/v1/ps", Access::kAdmin, loaded_models},
+    {kOpenAi, "POST", "/v1/stop", Access::kAdmin, stop_model},
+    {kOpenAi, "GET", "/metrics", Access::kAdmin, metrics},
+    {kOpenAi, "GET", "/health", Access::kOpen, health},
+    {kOpenAi, "GET", "/ready", Access::kOpen, ready},
+    {kOllama, "POST", "/api/generate", Access::kKey, ollama_generate},
+    {kOllama, "POST", "/api/chat", Access::kKey, ollama_chat},
+    {kOllama, "GET", "/api/tags", Access::kKey, ollama_tags},
+    {kOllama, "POST", "/api/show", Access::kKey, ollama_show},
+    {kOllama, "GET", "/api/ps", Access::kKey, ollama_ps},
+    {kOllama, "GET", "/api/version", Access::kOpen, ollama_version},
+    {kOllama, "GET", "/", Access::kOpen, ollama_greeting},
+    {kOllama, "POST", "/api/copy", Access::kAdmin, ollama_copy},
+    {kOllama, "DELETE", "/api/delete", Access::kAdmin, ollama_delete},
+    {kOllama, "POST", "/api/pull", Access::kAdmin, ollama_pull},
+    {kOllama, "POST", "/api/create", Access::kAdmin, ollama_create},
 };
 
 bool matches(const Route& route, std::string_view path) {
@@ -25,18 +40,27 @@ bool matches(const Route& route, std::string_view path) {
   return path.starts_with(start) && path.size() > start.size();
 }
 
+bool has_method(const Route& route, std::string_view method) {
+  return route.method == method || (route.method == "GET" && method == "HEAD");
+}
+
 }  // namespace
 
 std::span<const Route> routes() { return kRoutes; }
 
-const Route* find_route(std::string_view method, std::string_view path, std::string& allowed) {
+const Route* find_route(Dialect dialect, std::string_view method, std::string_view path, std::string& allowed) {
   allowed.clear();
   for (const Route& route : kRoutes) {
-    if (!matches(route, path)) continue;
-    if (route.method == method || (route.method == "GET" && method == "HEAD")) return &route;
+    if (route.dialect != dialect || !matches(route, path)) continue;
+    if (has_method(route, method)) return &route;
     allowed.append(allowed.empty() ? "" : ", ").append(route.method);
   }
   return nullptr;
+}
+
+std::string_view route_name(std::string_view method, std::string_view path) {
+  const auto route = std::find_if(std::begin(kRoutes), std::end(kRoutes), [&](const Route& r) { return matches(r, path) && has_method(r, method); });
+  return route == std::end(kRoutes) ? std::string_view() : route->path;
 }
 
 }  // namespace inferens

@@ -16,6 +16,7 @@ enum class Access {
 };
 
 struct Route {
+  Dialect dialect;
   std::string_view method;
   std::string_view path;  // ending in '*': everything that starts so
   Access access;
@@ -25,6 +26,8 @@ struct Route {
 std::span<const Route> routes();
 
 // The route, or null. `allowed` gets the methods that the path has ("GET, POST"); empty: there is no such path.
-const Route* find_route(std::string_view method, std::string_view path, std::string& allowed);
+const Route* find_route(Dialect dialect, std::string_view method, std::string_view path, std::string& allowed);
+// The path of a route as the table has it, in whichever dialect; empty: there is none.
+std::string_view route_name(std::string_view method, std::string_view path);
 
 }  // namespace inferens

@@ -11,7 +11,9 @@ StatusOr<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     if (!model.ok()) return model.status();
   }
   server->metrics_ = std::make_unique<ServerMetrics>(*server->registry_);
-  server->api_ = std::make_unique<ApiContext>(ApiContext{*server->registry_, *server->metrics_, server->timelines_, options.lenient});
+  server->store_ = std::move(options.store);
+  server->api_ = std::make_unique<ApiContext>(
+      ApiContext{*server->registry_, *server->metrics_, server->timelines_, server->tasks_, options.lenient, server->store_ ? &*server->store_ : nullptr});
   server->service_ = std::make_unique<ApiService>(std::move(options.service), *server->api_, server->workers_);
   options.http.on_drain = [service = server->service_.get()] { service->drain(); };
   auto http = HttpServer::start(std::move(options.http), *server->service_);

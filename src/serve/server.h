@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "serve/http_server.h"
 #include "serve/metrics.h"
 #include "serve/model_registry.h"
+#include "serve/store_access.h"
+#include "serve/task_threads.h"
 #include "serve/timelines.h"
 
 namespace inferens {
@@ -20,6 +23,7 @@ struct ServerOptions {
   RegistryOptions registry;
   std::vector<ModelSpec> models;
   std::vector<std::string> load_at_start;  // names; an error of these ends start()
+  std::optional<StoreAccess> store;        // for what lists and changes it
   bool lenient = false;                    // unknown request fields are ignored
   int workers = 2;                         // threads for parsing and tokenizing
 };
@@ -43,7 +47,9 @@ class Server {
   std::unique_ptr<ServerMetrics> metrics_;  // engines report to it until they end
   std::unique_ptr<ModelRegistry> registry_;
   Timelines timelines_;
+  std::optional<StoreAccess> store_;
   std::unique_ptr<ApiContext> api_;
+  TaskThreads tasks_;
   std::unique_ptr<ApiService> service_;
   std::unique_ptr<HttpServer> http_;
 };

@@ -54,6 +54,7 @@ class Download {
   }
 
   Status on_body(std::span<const std::byte> bytes) {
+    if (progress_.cancelled()) return cancelled("the pull was ended by its user; pull again, it goes on where it is");
     if (total_ > 0 && file_.size() + bytes.size() > total_) return data_loss("the server sends more than the " + std::to_string(total_) + " bytes of '" + what_ + "'");
     // Without an announced length the disk is asked as the file grows.
     if (total_ == 0) {

@@ -14,6 +14,8 @@ class Progress {
   virtual void advance(uint64_t done) = 0;  // bytes there now
   virtual void end() = 0;
   virtual void note(const std::string& line) = 0;
+  // True: whoever waits is gone. A transfer stops soon; what has come stays for the next try.
+  virtual bool cancelled() const { return false; }
 };
 
 class NoProgress final : public Progress {

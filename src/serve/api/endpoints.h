@@ -9,18 +9,35 @@
 namespace inferens {
 
 class ServerMetrics;
+class TaskThreads;
 class Timelines;
+struct StoreAccess;
 
 // What all endpoints share. Outlives every answer.
 struct ApiContext {
   ModelRegistry& registry;
   ServerMetrics& metrics;
   Timelines& timelines;
+  TaskThreads& tasks;
   bool lenient = false;  // unknown fields are ignored instead of refused
+  const StoreAccess* store = nullptr;  // null: this server has none
 };
 
 void openai_chat(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void openai_completions(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
+void ollama_generate(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_chat(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_tags(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_show(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_ps(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_version(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_greeting(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_copy(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_delete(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_pull(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_create(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
 void list_models(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void show_model(ApiContext& api, const HttpRequest& request, const Respond& respond);  // path ends in the name
 

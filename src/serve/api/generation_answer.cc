@@ -19,8 +19,8 @@ void add(RunTotals& totals, const GenerationEvent& done) {
 
 }  // namespace
 
-GenerationAnswer::GenerationAnswer(std::unique_ptr<GenerationRun> run, std::unique_ptr<EventTranslator> translator, HttpResponse head)
-    : run_(std::move(run)), translator_(std::move(translator)), head_(std::move(head)) {}
+GenerationAnswer::GenerationAnswer(std::unique_ptr<GenerationRun> run, std::unique_ptr<EventTranslator> translator, HttpResponse head, ErrorForm form)
+    : run_(std::move(run)), translator_(std::move(translator)), head_(std::move(head)), form_(std::move(form)) {}
 
 void GenerationAnswer::fail(const ApiError& error, News& news) {
   news.ended = true;
@@ -28,7 +28,7 @@ void GenerationAnswer::fail(const ApiError& error, News& news) {
     news.piece += translator_->failure(error);
     return;
   }
-  news.response = error_response(error);
+  news.response = error_response(error, form_);
 }
 
 Answer::News GenerationAnswer::poll() {

@@ -30,7 +30,8 @@ class EventTranslator {
 
 class GenerationAnswer final : public Answer {
  public:
-  GenerationAnswer(std::unique_ptr<GenerationRun> run, std::unique_ptr<EventTranslator> translator, HttpResponse head);
+  // `head` streams or not; `form` is for errors before the head is sent.
+  GenerationAnswer(std::unique_ptr<GenerationRun> run, std::unique_ptr<EventTranslator> translator, HttpResponse head, ErrorForm form);
 
   News poll() override;
   void on_news(std::function<void()> wake) override { run_->channel().on_news(std::move(wake)); }
@@ -43,6 +44,7 @@ class GenerationAnswer final : public Answer {
   std::unique_ptr<GenerationRun> run_;
   std::unique_ptr<EventTranslator> translator_;
   HttpResponse head_;
+  ErrorForm form_;
   bool head_sent_ = false;
   int32_t ended_ = 0;  // prompts
   RunTotals totals_;

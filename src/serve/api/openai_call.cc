@@ -1,19 +1,13 @@
 // What the field tables cannot say: rules between fields, and the way from a call to the engine's requests.
 #include "serve/api/openai_call.h"
 
-#include <random>
+#include "serve/seed.h"
 
 namespace inferens {
 namespace {
 
 constexpr int32_t kCompletionTokens = 16;  // OpenAI's default of max_tokens there
 constexpr int64_t kMostChoices = 128;      // prompts × n of one request
-
-uint64_t draw_seed() {
-  std::random_device device;
-  // 53 bits: seeds are shown in JSON, whose readers keep no more.
-  return (uint64_t{device()} << 32 | device()) & ((uint64_t{1} << 53) - 1);
-}
 
 Refusal check_common(const HttpRequest& http, OpenAiCall& call) {
   if (!call.seed_given) call.base.sampling.seed = draw_seed();
@@ -71,10 +65,7 @@ Refusal parse_completion_call(const HttpRequest& http, bool lenient, OpenAiCall&
   return check_common(http, call);
 }
 
-std::vector<GenerationRequest> engine_requests(const HttpRequest& http, OpenAiCall& call) {
-  call.base.id = http.id;
-  call.base.model = call.model;
-  call.base.api_key_id = http.key_id;
+std::vector<GenerationRequest> engine_requests(OpenAiCall& call) {
   std::vector<GenerationRequest> requests;
   for (Prompt& prompt : call.prompts) {
     GenerationRequest& request = requests.emplace_back(call.base);

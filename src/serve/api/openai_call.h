@@ -53,6 +53,6 @@ Refusal take_messages(Json value, OpenAiCall& call);
 Refusal check_messages_against(const Generator& generator, const ChatPrompt& chat);
 
 // One request per prompt for the engine.
-std::vector<GenerationRequest> engine_requests(const HttpRequest& http, OpenAiCall& call);
+std::vector<GenerationRequest> engine_requests(OpenAiCall& call);
 
 }  // namespace inferens

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "serve/api/endpoints.h"
 #include "serve/api/fields.h"
+#include "serve/api/generate.h"
 #include "serve/api/openai_call.h"
 #include "serve/json_writer.h"
 
@@ -90,26 +91,19 @@ std::unique_ptr<Answer> text_from(const Generator& generator, const TokenCall& c
   return whole(std::move(response));
 }
 
-void with_model(ApiContext& api, const std::string& name, const Respond& respond, std::function<std::unique_ptr<Answer>(const Generator&)> answer) {
-  api.registry.with_model(name, [name, respond, answer = std::move(answer)](const StatusOr<ModelLease>& model) {
-    if (model.ok()) return respond(answer(*(*model)->generator));
-    respond(refuse(model.status().code() == StatusCode::kNotFound ? model_not_found(name) : to_api_error(model.status())));
-  });
-}
-
 }  // namespace
 
 void tokenize(ApiContext& api, const HttpRequest& request, const Respond& respond) {
   auto call = std::make_shared<TokenCall>();
   if (Refusal r = parse(request, api.lenient, kTokenizeFields, *call)) return respond(refuse(*r));
   if (call->has_prompt == call->has_messages) return respond(refuse(bad_field("prompt", "missing_required_parameter", "give either 'prompt' or 'messages'")));
-  with_model(api, call->text.model, respond, [call](const Generator& generator) { return tokens_of(generator, *call); });
+  with_model(api, request, call->text.model, [call](const ModelLease& model) { return tokens_of(*model->generator, *call); }, respond);
 }
 
 void detokenize(ApiContext& api, const HttpRequest& request, const Respond& respond) {
   auto call = std::make_shared<TokenCall>();
   if (Refusal r = parse(request, api.lenient, kDetokenizeFields, *call)) return respond(refuse(*r));
-  with_model(api, call->text.model, respond, [call](const Generator& generator) { return text_from(generator, *call); });
+  with_model(api, request, call->text.model, [call](const ModelLease& model) { return text_from(*model->generator, *call); }, respond);
 }
 
 }  // namespace inferens
