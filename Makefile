@@ -4,12 +4,12 @@ PROGRAM := $(BUILD)/inferens
 JOBS ?= $(shell nproc)
 MODEL ?= smollm2
 
-.PHONY: all help setup build test run serve bench format lint clean
+.PHONY: all help setup build test run serve bench conformance format lint clean
 
 all: build
 
 help:             ## say what there is
-	@awk -F ':[^#]*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':[^#]*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup:            ## install the missing system packages (needs root or sudo, once)
 	@scripts/setup.sh build
@@ -31,6 +31,11 @@ bench: build      ## measure the speed of this machine with the model
 
 test:             ## build and run every test
 	@JOBS=$(JOBS) scripts/test.sh
+
+conformance: build ## hold the server to the official SDKs of the APIs it speaks (fetches them, about 100 MB)
+	@cmake --preset release -DINFERENS_TESTS=ON $(CMAKE_FLAGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build $(BUILD) --target test_serve -j $(JOBS)
+	@tests/conformance/run.sh $(BUILD)/tests/test_serve
 
 format:           ## lay all sources out as .clang-format says
 	@scripts/lint.sh format

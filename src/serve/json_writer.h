@@ -24,6 +24,9 @@ class JsonWriter {
   JsonWriter& null();
   JsonWriter& raw(std::string_view json);  // one value that is JSON already
 
+  // Members of the open object that are JSON already: "a":1,"b":2. Empty: none.
+  JsonWriter& members(std::string_view json) { return json.empty() ? *this : raw(json); }
+
   JsonWriter& field(std::string_view name, std::string_view text) { return key(name).string(text); }
   JsonWriter& field(std::string_view name, const char* text) { return key(name).string(text); }
   JsonWriter& field(std::string_view name, int64_t value) { return key(name).integer(value); }

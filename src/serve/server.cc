@@ -13,7 +13,15 @@ StatusOr<std::unique_ptr<Server>> Server::start(ServerOptions options) {
   server->metrics_ = std::make_unique<ServerMetrics>(*server->registry_);
   server->store_ = std::move(options.store);
   server->api_ = std::make_unique<ApiContext>(
-      ApiContext{*server->registry_, *server->metrics_, server->timelines_, server->tasks_, options.lenient, server->store_ ? &*server->store_ : nullptr});
+      ApiContext{.registry = *server->registry_,
+                 .metrics = *server->metrics_,
+                 .timelines = server->timelines_,
+                 .tasks = server->tasks_,
+                 .responses = server->responses_,
+                 .background = server->background_,
+                 .cached_contents = server->cached_contents_,
+                 .lenient = options.lenient,
+                 .store = server->store_ ? &*server->store_ : nullptr});
   server->service_ = std::make_unique<ApiService>(std::move(options.service), *server->api_, server->workers_);
   options.http.on_drain = [service = server->service_.get()] { service->drain(); };
   auto http = HttpServer::start(std::move(options.http), *server->service_);

@@ -8,9 +8,12 @@
 
 #include "inferens/status.h"
 #include "serve/api_service.h"
+#include "serve/background_runs.h"
+#include "serve/cached_contents.h"
 #include "serve/http_server.h"
 #include "serve/metrics.h"
 #include "serve/model_registry.h"
+#include "serve/response_store.h"
 #include "serve/store_access.h"
 #include "serve/task_threads.h"
 #include "serve/timelines.h"
@@ -48,8 +51,11 @@ class Server {
   std::unique_ptr<ModelRegistry> registry_;
   Timelines timelines_;
   std::optional<StoreAccess> store_;
+  ResponseStore responses_;
+  CachedContents cached_contents_;
   std::unique_ptr<ApiContext> api_;
   TaskThreads tasks_;
+  BackgroundRuns background_;
   std::unique_ptr<ApiService> service_;
   std::unique_ptr<HttpServer> http_;
 };

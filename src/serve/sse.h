@@ -17,4 +17,9 @@ inline std::string sse_event(std::string_view json) {
   return event.append("data: ").append(json).append("\n\n");
 }
 
+// With a name, for the APIs whose clients look at it.
+inline std::string sse_event(std::string_view name, std::string_view json) {
+  return std::string("event: ").append(name).append("\n").append(sse_event(json));
+}
+
 }  // namespace inferens

@@ -5,6 +5,7 @@ usage: openai_sdk.py BASE_URL MODEL      (needs the package `openai`; exits 77 w
 """
 import asyncio
 import sys
+import time
 
 try:
     import openai
@@ -75,6 +76,35 @@ def errors_become_the_right_exceptions():
         raise AssertionError(f"{fields} did not raise {kind.__name__}")
 
 
+def responses_stored_streamed_and_in_the_background():
+    common = dict(model=MODEL, input="Hello", max_output_tokens=12, extra_body={"seed": 4})
+    whole = client.responses.create(**common, instructions="Be kind.")
+    check(whole.status in ("completed", "incomplete") and whole.output_text, "a response")
+    check(whole.usage.total_tokens == whole.usage.input_tokens + whole.usage.output_tokens, "usage adds up")
+    with client.responses.stream(**common, instructions="Be kind.") as stream:
+        text = "".join(e.delta for e in stream if e.type == "response.output_text.delta")
+    check(text == whole.output_text, "stream equals whole")
+    check(client.responses.retrieve(whole.id).output_text == whole.output_text, "retrieve")
+    check(client.responses.create(**{**common, "input": "More"}, previous_response_id=whole.id).previous_response_id == whole.id, "chain")
+    check([i.role for i in client.responses.input_items.list(whole.id)] == ["user"], "input_items")
+    check(client.responses.input_tokens.count(model=MODEL, input="Hello").input_tokens > 0, "input_tokens")
+    client.responses.delete(whole.id)
+    later = client.responses.create(**common, background=True)
+    for _ in range(1000):
+        later = client.responses.retrieve(later.id)
+        if later.status not in ("queued", "in_progress"):
+            break
+        time.sleep(0.01)
+    check(later.output_text, "background")
+    cancelled = client.responses.create(**{**common, "max_output_tokens": 100}, background=True)
+    check(client.responses.cancel(cancelled.id).status in ("cancelled", "incomplete", "completed"), "cancel")
+    try:
+        client.responses.retrieve(whole.id)
+    except openai.NotFoundError:
+        return
+    raise AssertionError("a deleted response is still there")
+
+
 def cancelling_a_stream_is_no_harm():
     stream = client.chat.completions.create(model=MODEL, messages=MESSAGES, max_completion_tokens=200, stream=True)
     next(iter(stream))
@@ -93,7 +123,7 @@ async def many_at_once():
 
 
 for case in (chat_whole_and_streamed_agree, the_accumulating_stream_helper_works, completions_with_everything, models_are_listed,
-             errors_become_the_right_exceptions, cancelling_a_stream_is_no_harm):
+             errors_become_the_right_exceptions, responses_stored_streamed_and_in_the_background, cancelling_a_stream_is_no_harm):
     case()
     print("ok", case.__name__)
 asyncio.run(many_at_once())

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/utf8.h"
 #include "engine/engine_stats.h"
 
 namespace inferens::testing {
@@ -55,6 +56,12 @@ nlohmann::json ServerTest::chat(nlohmann::json fields) {
   nlohmann::json body = {{"model", "tiny"}, {"messages", {{{"role", "user"}, {"content", "Hello"}}}}, {"max_tokens", 8}, {"temperature", 0}, {"ignore_eos", true}};
   if (!fields.is_null()) body.update(fields);  // {} is null
   return body;
+}
+
+std::string character_in(const std::string& text) {
+  size_t at = text.size() / 2;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return text.substr(at, decode_utf8(text, at).length);
 }
 
 nlohmann::json parsed(const Reply& reply) { return nlohmann::json::parse(reply.body, nullptr, false); }

@@ -36,6 +36,9 @@ class ServerTest : public ::testing::Test {
   inline static std::unique_ptr<Server> server_;
 };
 
+// A character from about the middle of a text, to stop at.
+std::string character_in(const std::string& text);
+
 nlohmann::json parsed(const Reply& reply);
 // error.param, and the message for a person to read when an expectation fails.
 std::string param_of(const Reply& reply);

@@ -8,6 +8,9 @@
 
 namespace inferens {
 
+class BackgroundRuns;
+class CachedContents;
+class ResponseStore;
 class ServerMetrics;
 class TaskThreads;
 class Timelines;
@@ -19,6 +22,9 @@ struct ApiContext {
   ServerMetrics& metrics;
   Timelines& timelines;
   TaskThreads& tasks;
+  ResponseStore& responses;
+  BackgroundRuns& background;
+  CachedContents& cached_contents;
   bool lenient = false;  // unknown fields are ignored instead of refused
   const StoreAccess* store = nullptr;  // null: this server has none
 };
@@ -37,6 +43,27 @@ void ollama_copy(ApiContext& api, const HttpRequest& request, const Respond& res
 void ollama_delete(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void ollama_pull(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void ollama_create(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
+void anthropic_messages(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void anthropic_count_tokens(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void anthropic_list_models(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void anthropic_show_model(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
+void gemini_act(ApiContext& api, const HttpRequest& request, const Respond& respond);  // path ends in NAME:verb
+void gemini_list_models(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void gemini_show_model(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
+void gemini_create_cache(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void gemini_list_caches(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void gemini_show_cache(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void gemini_update_cache(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void gemini_delete_cache(ApiContext& api, const HttpRequest& request, const Respond& respond);
+
+void create_response(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void show_response(ApiContext& api, const HttpRequest& request, const Respond& respond);    // path ends in ID or ID/input_items
+void change_response(ApiContext& api, const HttpRequest& request, const Respond& respond);  // path ends in ID/cancel
+void delete_response(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void count_response_input(ApiContext& api, const HttpRequest& request, const Respond& respond);
 
 void list_models(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void show_model(ApiContext& api, const HttpRequest& request, const Respond& respond);  // path ends in the name

@@ -55,6 +55,15 @@ std::string kinds_in_words(unsigned kinds) {
   return text;
 }
 
+std::string camel_case(std::string_view name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool joins = name[i] == '_' && i > 0 && i + 1 < name.size() && name[i + 1] >= 'a' && name[i + 1] <= 'z';
+    out += joins ? static_cast<char>(name[++i] - 'a' + 'A') : name[i];
+  }
+  return out;
+}
+
 Refusal check_field(const FieldInfo& field, Json value, const std::string& path) {
   if (field.treatment == Treatment::kRefuse) {
     if (is_harmless(field, value)) return {};

@@ -60,14 +60,18 @@ Refusal duplicate_field(const std::string& path);
 Refusal missing_field(const std::string& path);
 std::string kinds_in_words(unsigned kinds);
 
+// "top_p" to "topP": the second spelling of names in the JSON form of protocol buffers.
+std::string camel_case(std::string_view name);
+
 // Reads an object by several tables, which share no name. `prefix` opens the names in errors. Unknown fields are refused
-// unless `lenient`.
+// unless `lenient`. `canonical`, when given, makes a key the name that the tables have.
 template <class Call>
 Refusal parse_fields(simdjson::dom::object object, std::span<const std::span<const Field<Call>>> tables, const std::string& prefix,
-                     bool lenient, Call& call) {
+                     bool lenient, Call& call, std::string (*canonical)(std::string_view) = nullptr) {
   std::bitset<kMaxFields> seen;
-  for (const auto [key, value] : object) {
-    const std::string path = prefix + std::string(key);
+  for (const auto [given, value] : object) {
+    const std::string key = canonical == nullptr ? std::string(given) : canonical(given);
+    const std::string path = prefix + key;
     const Field<Call>* field = nullptr;
     size_t number = 0;
     for (const auto& table : tables) {

@@ -33,7 +33,10 @@ void GenerationAnswer::fail(const ApiError& error, News& news) {
 
 Answer::News GenerationAnswer::poll() {
   News news;
-  if (head_.streams && !std::exchange(head_sent_, true)) news.response = head_;
+  if (head_.streams && !std::exchange(head_sent_, true)) {
+    news.response = head_;
+    news.piece = translator_->opening();
+  }
   for (RunEvent& e : run_->channel().take()) {
     switch (e.event.kind) {
       case GenerationEvent::Kind::kError: fail(to_api_error(e.event.error), news); return news;

@@ -19,6 +19,8 @@ struct RunTotals {
 class EventTranslator {
  public:
   virtual ~EventTranslator() = default;
+  // What a stream begins with, before anything has happened.
+  virtual std::string opening() { return {}; }
   // kPrompt, kText and kFinished, in order per choice. Streams append their pieces to `out`.
   virtual void event(RunEvent&& event, std::string& out) = 0;
   // All has ended: the rest of a stream, or the whole body.

@@ -16,14 +16,6 @@ constexpr size_t kObfuscationBlock = 64;
 
 double rate(int64_t tokens, int64_t nanos) { return tokens > 0 && nanos > 0 ? static_cast<double>(tokens) / to_seconds(nanos) : 0; }
 
-// Pads to the block with characters that compress badly.
-std::string padding(size_t length) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  std::string text(length, ' ');
-  for (size_t i = 0; i < length; ++i) text[i] = kLetters[philox4x32(length, i, 0x6f62)[0] % kLetters.size()];
-  return text;
-}
-
 void write_groq(JsonWriter& json, const ReplyFrame& frame, const RunTotals& totals) {
   json.key("x_groq").begin_object().field("id", "req_" + frame.id).field("seed", static_cast<int64_t>(frame.seed)).key("usage");
   write_usage(json, frame, totals);
@@ -98,7 +90,7 @@ std::string end_chunk(std::string text, const ReplyFrame& frame, const RunTotals
   }
   if (frame.obfuscate) {
     const size_t bare = text.size() + sizeof(",\"obfuscation\":\"\"}") - 1;
-    text += ",\"obfuscation\":\"" + padding(kObfuscationBlock - bare % kObfuscationBlock) + "\"";
+    text += ",\"obfuscation\":\"" + obfuscation(bare) + "\"";
   }
   text += '}';
   return sse_event(text);
@@ -119,6 +111,14 @@ std::string end_stream(const ReplyFrame& frame, const RunTotals& totals) {
     out += sse_event(text);
   }
   return out.append(kSseDone);
+}
+
+std::string obfuscation(size_t bytes) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const size_t length = kObfuscationBlock - bytes % kObfuscationBlock;
+  std::string text(length, ' ');
+  for (size_t i = 0; i < length; ++i) text[i] = kLetters[philox4x32(length, i, 0x6f62)[0] % kLetters.size()];
+  return text;
 }
 
 double told_logprob(float logprob) { return std::isfinite(logprob) ? std::max<double>(logprob, kVeryUnlikely) : kVeryUnlikely; }

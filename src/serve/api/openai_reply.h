@@ -41,6 +41,9 @@ std::string end_chunk(std::string json, const ReplyFrame& frame, const RunTotals
 // The chunk with usage and no choices, when it was asked for, and [DONE].
 std::string end_stream(const ReplyFrame& frame, const RunTotals& totals);
 
+// Characters that compress badly, so many that an event of `bytes` without them becomes whole blocks.
+std::string obfuscation(size_t bytes);
+
 // A logprob as OpenAI writes it: -9999 stands for what is too unlikely to have a number.
 double told_logprob(float logprob);
 
