@@ -21,6 +21,11 @@ constexpr double kFirstMsPerToken = 4.0;
 // The next step may be this much larger than the largest one seen: it keeps a wrong guess from freezing anyone.
 constexpr double kGrowth = 2.0;
 constexpr double kFirstTokens = 32;
+// The first steps are for the fit; then the pace follows within a few, and no single step moves it by more than twice
+// this.
+constexpr int64_t kFitFirst = 16;
+constexpr double kPaceStep = 0.2;
+constexpr double kMostPaceChange = 2;
 
 }  // namespace
 
@@ -42,15 +47,20 @@ CostModel::Vector CostModel::features(const StepLoad& load) {
   return {1.0, load.tokens, load.logit_rows, load.attended * kAttendedScale};
 }
 
-double CostModel::predict_ms(const StepLoad& load) const {
+double CostModel::fitted_ms(const StepLoad& load) const {
   const Vector x = features(load);
   double ms = 0;
   for (size_t i = 0; i < kFeatures; ++i) ms += weights_[i] * x[i];
   return ms;
 }
 
+double CostModel::predict_ms(const StepLoad& load) const {
+  return pace_ * fitted_ms(load);
+}
+
 int32_t CostModel::tokens_for(double ms, int32_t position) const {
   if (ms <= 0) return 0;
+  ms /= pace_;
   // n tokens cost b·n + c·(n·position + n²/2): the positive root.
   const double c = weights_[3] * kAttendedScale;
   const double b = std::max(weights_[1] + c * position, 1e-6);
@@ -59,12 +69,19 @@ int32_t CostModel::tokens_for(double ms, int32_t position) const {
   return static_cast<int32_t>(std::min(n, limit));
 }
 
+void CostModel::learn_pace(double fitted, double ms) {
+  if (observations_ < kFitFirst || fitted <= 0) return;
+  const double ratio = std::clamp(ms / fitted, pace_ / kMostPaceChange, pace_ * kMostPaceChange);
+  pace_ += kPaceStep * (ratio - pace_);
+}
+
 void CostModel::observe(const StepLoad& load, double ms) {
   if (!(ms >= 0) || load.tokens <= 0) return;
   largest_tokens_ = std::max(largest_tokens_, load.tokens);
+  learn_pace(fitted_ms(load), ms);
   const bool first = observations_++ == 0;
   // A step that was stopped by the machine (swapping, another process) is no news about its load.
-  if (!first && observations_ > 8) ms = std::min(ms, 3 * predict_ms(load) + 5);
+  if (!first && observations_ > 8) ms = std::min(ms, 3 * fitted_ms(load) + 5);
   // Weighted by 1/ms, so that 10 % of a short step count like 10 % of a long one.
   const double weight = 1.0 / std::max(ms, 0.05);
   Vector x = features(load);

@@ -1,5 +1,6 @@
 // How long a step takes, learned while steps run: turns a budget in milliseconds into numbers of tokens. A linear model
-// over what the time physically consists of, fitted by least squares that slowly forget.
+// over what the time physically consists of, fitted by least squares that slowly forget, times how the machine has
+// been lately: another process can halve its speed from one step to the next.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ class CostModel {
   CostModel();
 
   double predict_ms(const StepLoad& load) const;
-  double fixed_ms() const { return weights_[0]; }  // what an empty step would cost: reading the weights
+  double fixed_ms() const { return pace_ * weights_[0]; }  // what an empty step would cost: reading the weights
   // How many tokens from `position` on can be added to a step for `ms` more, its last one with logits or not.
   int32_t tokens_for(double ms, int32_t position) const;
   double added_ms(const StepLoad& load) const { return predict_ms(load) - fixed_ms(); }
@@ -38,10 +39,13 @@ class CostModel {
   static constexpr size_t kFeatures = 4;  // 1, tokens, logit rows, attended
   using Vector = std::array<double, kFeatures>;
   static Vector features(const StepLoad& load);
+  double fitted_ms(const StepLoad& load) const;
+  void learn_pace(double fitted, double ms);
 
   Vector weights_;
   std::array<Vector, kFeatures> products_;  // of features with each other, and with the times: the normal equations
   Vector targets_;
+  double pace_ = 1;  // of the last steps: their time by what the fit says
   int64_t observations_ = 0;
   double largest_tokens_ = 0;  // the largest step seen: far beyond it the line is a guess
 };

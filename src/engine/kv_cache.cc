@@ -87,7 +87,6 @@ int32_t KvCache::attach_prefix(KvState& kv, std::string_view salt, std::span<con
   if (hit.tokens <= kv.length) return kv.length;
   const auto full_pages = static_cast<size_t>(hit.tokens / kPageTokens);
   const bool has_tail = hit.tokens % kPageTokens != 0;
-  const auto own_pages = static_cast<size_t>(kv.length / kPageTokens);
   // Hold the hit before anything can be evicted.
   for (size_t g = 0; g < groups(); ++g) {
     for (const PageId page : hit.pages[g]) {
@@ -111,6 +110,7 @@ int32_t KvCache::attach_prefix(KvState& kv, std::string_view salt, std::span<con
     }
     return attach_prefix(kv, salt, tokens.first(full_pages * kPageTokens), now);
   }
+  // Pages of one's own that say the same give way: who holds a page of the tree holds what it hangs on.
   for (size_t g = 0; g < groups(); ++g) {
     std::vector<PageId>& mine = kv.pages[g];
     if (mine.size() < hit.pages[g].size()) mine.resize(hit.pages[g].size(), kNoPage);
@@ -119,8 +119,6 @@ int32_t KvCache::attach_prefix(KvState& kv, std::string_view salt, std::span<con
       if (p == full_pages) {
         if (tail[g] != kNoPage) mine[p] = tail[g];
         memory_->copy_page(g, theirs, mine[p], hit.tokens % kPageTokens);
-        tree_.release(g, theirs, now);
-      } else if (theirs != kNoPage && p < own_pages && mine[p] != kNoPage) {
         tree_.release(g, theirs, now);
       } else if (theirs != kNoPage) {
         if (mine[p] != kNoPage) tree_.release(g, mine[p], now);

@@ -28,12 +28,13 @@ struct ClassTarget {
 struct SchedulerOptions {
   std::array<ClassTarget, kSchedulingClasses> targets = {{
       {150, 60, 1e12},          // voice: speech must not stutter
-      {500, 100, 5'000},        // chat: reading speed
+      {500, 120, 5'000},        // chat: reading speed
       {2'000, 150, 10'000},     // agent: whole answers, many turns
       {60'000, 1'000, 30'000},  // batch: throughput
   }};
-  double idle_step_ms = 100;           // longest step when nothing decodes: what a new request waits at most
-  double decode_share = 0.5;           // of its speed alone that a running stream keeps beside prefills
+  double idle_step_ms = 200;           // longest step when nothing decodes: what a new request waits at most
+  double decode_share = 0.5;           // of its speed alone that a running stream keeps while no more wait than stream
+  double burst_ms = 300;               // of prefill that may go beyond that share when a calm time saved it up
   int32_t max_running = 128;           // sequences with pages
   int32_t max_step_tokens = 2048;      // bounds the activations' memory
   int32_t max_prompt_logit_rows = 32;  // rows of prompt logprobs in a step: each is a vocabulary of floats
@@ -109,11 +110,18 @@ class Scheduler {
 
   void plan_decodes(Nanos now, StepPlan& plan);
   void plan_prefills(Nanos now, StepPlan& plan);
-  double prefill_budget(const StepPlan& plan) const;
-  // Gives up to `ms` of prefill to a sequence; returns its cost, 0 when it can do nothing in this step.
-  double give_prefill(Sequence& sequence, double ms, Nanos now, StepPlan& plan);
+  // What is left of a step's budget for prefills.
+  struct PrefillBudget {
+    double turn_ms = 0;     // of the key whose turn it is
+    double ms = 0;          // of all
+    bool may_wait = false;  // a later step will have more
+  };
+  PrefillBudget prefill_budget(const StepPlan& plan);
+  double decode_share(const StepPlan& plan) const;
+  // Gives a chunk of prefill to a sequence; returns its cost, 0 when it can do nothing in this step.
+  double give_prefill(Sequence& sequence, const PrefillBudget& budget, Nanos now, StepPlan& plan);
   void look_up_prefix(Sequence& sequence, Nanos now);
-  int32_t chunk_tokens(const Sequence& sequence, int32_t position, int32_t remaining, double ms,
+  int32_t chunk_tokens(const Sequence& sequence, int32_t position, int32_t remaining, const PrefillBudget& budget,
                        const StepPlan& plan) const;
   int32_t planned_prompt_rows(const StepPlan& plan) const;
   // Gives a waiting sequence its place in memory; lower classes may have to leave theirs, and the plan.
@@ -138,6 +146,7 @@ class Scheduler {
   std::atomic<int64_t> queued_tokens_{0};
   uint64_t step_ = 0;
   double quantum_ms_ = 1;
+  double prefill_credit_ms_ = 0;  // what decodes left of their share; below 0: what they are owed
   Nanos next_promotion_ = 0;
   SchedulerStats stats_;
 };

@@ -7,16 +7,16 @@
 namespace inferens {
 namespace {
 
-// Chunks are multiples of this but for the last: matrix tiles are that high.
-constexpr int32_t kChunkStep = 16;
+// Rows of a matrix tile: a chunk of fewer tokens costs nearly as much, and steps do not begin a tile for a few rows.
+constexpr int32_t kTileRows = 16;
 // A shorter common prefix is computed twice rather than waited for.
 constexpr int32_t kWorthWaiting = 16;
-// Under this, chunks are so small that their fixed costs rule.
-constexpr double kSmallestBudgetMs = 8;
 // At least this share of a step with decodes goes to prefills, however slow the decodes are, or nobody new ever starts.
 constexpr double kLeastPrefillShare = 0.25;
 // Without decodes a step is long enough that reading the weights is at most a quarter of it.
 constexpr double kFixedCostMultiple = 4;
+// Of an idle step: once somebody's prompt ends in it, others make it no longer than this, for they would delay him.
+constexpr double kFirstTokenShare = 0.5;
 // Turns of keys per step.
 constexpr double kTurnsPerStep = 4;
 
@@ -115,40 +115,68 @@ bool Scheduler::find_room_for_decode(Sequence& sequence, Nanos now) {
   return true;
 }
 
-double Scheduler::prefill_budget(const StepPlan& plan) const {
-  if (plan.decodes == 0)
-    return std::max(options_.idle_step_ms, kFixedCostMultiple * cost_.fixed_ms()) - cost_.fixed_ms();
+// Everybody counts the same: when more wait for their first token than stream, the streams' share is their number's.
+double Scheduler::decode_share(const StepPlan& plan) const {
+  SchedulingClass first = SchedulingClass::kBatch;
+  for (size_t i = 0; i < plan.decodes; ++i) {
+    first = std::min(first, plan.spans[i].sequence->request->params().scheduling_class);
+  }
+  size_t waiting = 0;
+  for (size_t c = 0; c <= static_cast<size_t>(first); ++c) {
+    queues_[c].for_each([&](const Sequence& s) { waiting += s.request->spec.embed ? 0 : 1; });
+  }
+  const auto streams = static_cast<double>(plan.decodes);
+  return std::min(options_.decode_share, streams / (streams + static_cast<double>(waiting)));
+}
+
+Scheduler::PrefillBudget Scheduler::prefill_budget(const StepPlan& plan) {
+  if (plan.decodes == 0) {
+    prefill_credit_ms_ = options_.burst_ms;
+    const double ms = std::max(options_.idle_step_ms, kFixedCostMultiple * cost_.fixed_ms()) - cost_.fixed_ms();
+    return {ms, ms, false};
+  }
   double gap_ms = 1e12;
   for (size_t i = 0; i < plan.decodes; ++i) {
     gap_ms = std::min(gap_ms, target(plan.spans[i].sequence->request->params().scheduling_class).gap_ms);
   }
   const double decode_ms = cost_.predict_ms(plan.load);
-  const double step_ms = std::min(std::max(decode_ms / options_.decode_share, kSmallestBudgetMs), gap_ms);
-  return std::max(step_ms - decode_ms, kLeastPrefillShare * decode_ms);
+  const double least = kLeastPrefillShare * decode_ms;
+  const double most = std::max(gap_ms - decode_ms, least);
+  const double earned = std::max(decode_ms / decode_share(plan) - decode_ms, least);
+  prefill_credit_ms_ = std::min(prefill_credit_ms_ + earned, std::max(options_.burst_ms, most));
+  const double ms = std::clamp(prefill_credit_ms_, 0.0, most);
+  return {ms, ms, prefill_credit_ms_ < most};
 }
 
 void Scheduler::plan_prefills(Nanos now, StepPlan& plan) {
-  double ms = prefill_budget(plan);
-  plan.budget_ms = ms + (plan.decodes == 0 ? cost_.fixed_ms() : cost_.predict_ms(plan.load));
-  quantum_ms_ = std::max(ms / kTurnsPerStep, cost_.added_ms(span_load(0, kChunkStep, 0)));
+  PrefillBudget budget = prefill_budget(plan);
+  plan.budget_ms = budget.ms + (plan.decodes == 0 ? cost_.fixed_ms() : cost_.predict_ms(plan.load));
+  quantum_ms_ = std::max(budget.ms / kTurnsPerStep, cost_.added_ms(span_load(0, kTileRows, 0)));
   for (size_t i = 0; i < plan.decodes; ++i) {
     const Sequence& s = *plan.spans[i].sequence;
     FairQueue& queue = queues_[static_cast<size_t>(s.queue_class)];
     if (queue.contended()) queue.charge(*s.request->account, cost_.added_ms(span_load(s.kv.length, 1, 1)), quantum_ms_);
   }
+  double all_used = 0;
+  const double first_token_ms = plan.decodes == 0 ? kFirstTokenShare * plan.budget_ms - cost_.fixed_ms() : budget.ms;
   for (FairQueue& queue : queues_) {
-    while (queue.size() > 0 && ms > 0 && plan.load.tokens < options_.max_step_tokens) {
+    while (queue.size() > 0 && budget.ms > 0 && plan.load.tokens < options_.max_step_tokens) {
       const FairQueue::Turn turn = queue.next(quantum_ms_, step_);
       if (turn.sequence == nullptr) break;
-      const double used = give_prefill(*turn.sequence, std::min(ms, std::max(turn.ms, quantum_ms_)), now, plan);
+      budget.turn_ms = std::min(budget.ms, std::max(turn.ms, quantum_ms_));
+      const double used = give_prefill(*turn.sequence, budget, now, plan);
       if (used <= 0) {
         turn.sequence->skip_step = step_;
         continue;
       }
       queue.charge(*turn.sequence->request->account, used, quantum_ms_);
-      ms -= used;
+      all_used += used;
+      budget.ms -= used;
+      const bool ends_prompt = turn.sequence->skip_step == step_;
+      if (ends_prompt) budget.ms = std::min(budget.ms, first_token_ms - all_used);
     }
   }
+  if (plan.decodes > 0) prefill_credit_ms_ -= all_used;
 }
 
 int32_t Scheduler::planned_prompt_rows(const StepPlan& plan) const {
@@ -159,17 +187,24 @@ int32_t Scheduler::planned_prompt_rows(const StepPlan& plan) const {
   return rows;
 }
 
-int32_t Scheduler::chunk_tokens(const Sequence& sequence, int32_t position, int32_t remaining, double ms,
-                                const StepPlan& plan) const {
-  int32_t limit = std::min(remaining, options_.max_step_tokens - static_cast<int32_t>(plan.load.tokens));
+int32_t Scheduler::chunk_tokens(const Sequence& sequence, int32_t position, int32_t remaining,
+                                const PrefillBudget& budget, const StepPlan& plan) const {
+  const auto planned = static_cast<int32_t>(plan.load.tokens);
+  int32_t limit = std::min(remaining, options_.max_step_tokens - planned);
   if (needs_prompt_logits(sequence))
     limit = std::min(limit, options_.max_prompt_logit_rows - planned_prompt_rows(plan));
-  int32_t tokens = std::min(limit, cost_.tokens_for(ms, position));
-  if (tokens < remaining) tokens -= tokens % kChunkStep;
-  // Something always moves, whatever the model of the costs believes.
+  const int32_t least = std::min(limit, kTileRows);
+  const int32_t affordable = std::min(limit, cost_.tokens_for(budget.ms, position));
+  int32_t tokens = std::min(affordable, std::max(cost_.tokens_for(budget.turn_ms, position), least));
+  if (tokens == remaining) return tokens;
+  const int32_t over = (planned + tokens) % kTileRows;
+  if (over < kTileRows / 2 && tokens - over >= least) tokens -= over;
+  if (tokens >= least) return std::max(tokens, 0);
+  // Too little time for a tile. Beside decodes it comes together over some steps, and what never does is used as it is;
+  // something always moves, whatever the model of the costs believes.
   const bool nothing_yet = plan.spans.size() == plan.decodes;
-  if (tokens == 0 && nothing_yet) tokens = std::min(limit, kChunkStep);
-  return std::max(tokens, 0);
+  if (!nothing_yet || budget.may_wait) return 0;
+  return plan.decodes == 0 ? std::max(least, 0) : std::max(std::min(tokens, limit), std::min(limit, 1));
 }
 
 // Two prompts that start alike, at the same time: one computes, the other takes over the pages a step later.
@@ -197,7 +232,7 @@ void Scheduler::look_up_prefix(Sequence& sequence, Nanos now) {
   sequence.looked_up = tree.version() + 1;
 }
 
-double Scheduler::give_prefill(Sequence& sequence, double ms, Nanos now, StepPlan& plan) {
+double Scheduler::give_prefill(Sequence& sequence, const PrefillBudget& budget, Nanos now, StepPlan& plan) {
   if (sequence.state == SequenceState::kWaiting && !admit(sequence, now, plan)) return 0;
   PlannedSpan* span = nullptr;
   for (size_t i = plan.decodes; i < plan.spans.size(); ++i) {
@@ -213,7 +248,7 @@ double Scheduler::give_prefill(Sequence& sequence, double ms, Nanos now, StepPla
   const int32_t planned = span == nullptr ? 0 : span->tokens;
   const int32_t position = sequence.kv.length + planned;
   const int32_t remaining = sequence.pending() - planned;
-  int32_t tokens = chunk_tokens(sequence, position, remaining, ms, plan);
+  int32_t tokens = chunk_tokens(sequence, position, remaining, budget, plan);
   while (tokens > 0 && !kv_.reserve(sequence.kv, position + tokens)) {
     tokens = round_up(position + tokens, kPageTokens) - kPageTokens - position;  // one page less
   }

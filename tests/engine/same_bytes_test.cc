@@ -77,7 +77,7 @@ TEST_P(SameBytes, PreemptedByATinyPool) {
   Harness h(model_, options);
   for (const auto& r : list) ASSERT_TRUE(h.submit(r).ok());
   h.finish();
-  EXPECT_GT(h.stats().scheduler.preemptions, 5);
+  EXPECT_GT(h.stats().scheduler.preemptions, 2);
   EXPECT_GT(h.stats().prefix.evicted_pages, 5);
   expect_same(list, h);
 }
