@@ -23,6 +23,8 @@ constexpr Route kRoutes[] = {
     {kOpenAi, "GET", "/ready", Access::kOpen, ready},
     {kOllama, "POST", "/api/generate", Access::kKey, ollama_generate},
     {kOllama, "POST", "/api/chat", Access::kKey, ollama_chat},
+    {kOllama, "POST", "/api/embed", Access::kKey, ollama_embed},
+    {kOllama, "POST", "/api/embeddings", Access::kKey, ollama_embeddings},
     {kOllama, "GET", "/api/tags", Access::kKey, ollama_tags},
     {kOllama, "POST", "/api/show", Access::kKey, ollama_show},
     {kOllama, "GET", "/api/ps", Access::kKey, ollama_ps},

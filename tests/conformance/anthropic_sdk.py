@@ -51,7 +51,7 @@ def system_prefill_and_stop_sequences():
 
 
 def tokens_are_counted_and_caches_told():
-    system = [{"type": "text", "text": "k" * 300, "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
+    system = [{"type": "text", "text": "k" * 140, "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
     counted = client.messages.count_tokens(model=MODEL, messages=COMMON["messages"], system=system).input_tokens
     for _ in range(2):
         usage = client.messages.create(**COMMON, system=system).usage

@@ -54,6 +54,21 @@ def tokens_and_models(client):
     check(client.models.get(model=MODEL).input_token_limit > 0, "one model")
 
 
+def texts_are_embedded(client):
+    answer = client.models.embed_content(model=MODEL, contents=["Hello there", "Other"], config=dict(output_dimensionality=4))
+    check(len(answer.embeddings) == 2 and len(answer.embeddings[0].values) == 4, "embed_content")
+
+
+def contents_are_cached(client):
+    cache = client.caches.create(model=MODEL, config=types.CreateCachedContentConfig(contents="k" * 140, system_instruction="Be kind.", ttl="300s"))
+    answer = client.models.generate_content(model=MODEL, contents="Hello", config=types.GenerateContentConfig(**CONFIG, cached_content=cache.name))
+    check(answer.usage_metadata.cached_content_token_count >= 128, "cached tokens")
+    check(client.caches.get(name=cache.name).usage_metadata.total_token_count > 140, "one cache")
+    client.caches.update(name=cache.name, config=types.UpdateCachedContentConfig(ttl="600s"))
+    check(cache.name in [c.name for c in client.caches.list()], "cache list")
+    client.caches.delete(name=cache.name)
+
+
 def errors_become_the_right_exceptions(client):
     for code, fields in [
         (404, dict(model="no-such-model")),
@@ -89,7 +104,7 @@ async def many_at_once(client):
 
 for version in ("v1", "v1beta"):
     client = connect(version)
-    for case in (whole_and_streamed_agree, turns_system_and_logprobs, tokens_and_models, errors_become_the_right_exceptions, cancelling_a_stream_is_no_harm):
+    for case in (whole_and_streamed_agree, turns_system_and_logprobs, tokens_and_models, texts_are_embedded, contents_are_cached, errors_become_the_right_exceptions, cancelling_a_stream_is_no_harm):
         case(client)
         print("ok", version, case.__name__)
     asyncio.run(many_at_once(connect(version)))

@@ -50,6 +50,12 @@ def models_are_listed_and_shown():
     check(MODEL in [m.model for m in client.ps().models], "ps")
 
 
+def texts_are_embedded():
+    both = client.embed(MODEL, ["Hello there", "Other"]).embeddings
+    check(len(both) == 2 and abs(sum(x * x for x in both[0]) - 1) < 1e-4, "embed")
+    check(list(client.embeddings(MODEL, "Hello there").embedding) == list(both[0]), "embeddings")
+
+
 def errors_become_the_right_exceptions():
     for status, call in [
         (404, lambda: client.chat("no-such-model", MESSAGES)),
@@ -87,7 +93,7 @@ async def many_at_once():
     check(streamed == answers[0], "asynchronous stream")
 
 
-for case in (chat_whole_and_streamed_agree, generate_and_its_context, models_are_listed_and_shown, errors_become_the_right_exceptions,
+for case in (chat_whole_and_streamed_agree, generate_and_its_context, models_are_listed_and_shown, texts_are_embedded, errors_become_the_right_exceptions,
              cancelling_a_stream_is_no_harm):
     case()
     print("ok", case.__name__)

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "serve/api/anthropic_call.h"
 #include "serve/api/gemini_call.h"
-#include "serve/api/ollama_call.h"
+#include "serve/api/ollama_embed.h"
 #include "serve/api/openai_call.h"
 #include "serve/api/responses_call.h"
 
@@ -91,7 +91,8 @@ std::string gemini_page() {
   return "# Gemini's API, field by field\n\n" + std::string(kRules) +
          " in the\n`fieldViolations` of the error, and so is a field that is not in the table. Names may be written in camelCase or snake_case.\n\n"
          "Served on `/v1` and `/v1beta`: POST `models/NAME:generateContent`, `:streamGenerateContent` (server-sent events with `alt=sse`,\n"
-         "else one JSON array) and `:countTokens`; GET `models` and `models/NAME`; `cachedContents` to create, list, read, PATCH and DELETE:\n"
+         "else one JSON array), `:countTokens`, `:embedContent` and `:batchEmbedContents` (the final hidden state of the text's last token,\n"
+         "with length 1; `outputDimensionality` keeps the first so many numbers, `taskType` and `title` have no effect); GET `models` and `models/NAME`; `cachedContents` to create, list, read, PATCH and DELETE:\n"
          "their tokens are computed when they are made, and stay in memory by whole pages of 64 tokens until they expire. Where other APIs use the same path, one of\n"
          "`x-goog-api-key`, `x-goog-api-client` and `?key=` says that the answer should have Gemini's shape.\n\n"
          "## generateContent, streamGenerateContent, countTokens\n\n" +
@@ -107,7 +108,11 @@ std::string ollama_page() {
          "`from`, `system`, `parameters`, `messages`, `license`, or a whole `modelfile`; templates and adapters are refused by name. What a\n"
          "model was created with counts for this API only. NAME and NAME:latest are the same model.\n\n"
          "Durations are in nanoseconds; `load_duration` is the time that the request waited for its model.\n\n## POST /api/generate\n\n" +
-         table(ollama_generate_tables()) + "\n## POST /api/chat\n\n" + table(ollama_chat_tables()) + "\n### options\n\n" + table(ollama_option_tables());
+         table(ollama_generate_tables()) + "\n## POST /api/chat\n\n" + table(ollama_chat_tables()) + "\n### options\n\n" + table(ollama_option_tables()) +
+         "\n## POST /api/embed\n\n"
+         "Embeddings are the final hidden state of the text's last token, with length 1. The older POST /api/embeddings takes `prompt`\n"
+         "instead of `input` and answers with one `embedding`.\n\n" +
+         table(ollama_embed_tables());
 }
 
 void expect_page(const std::string& name, const std::string& page) {

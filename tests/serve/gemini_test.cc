@@ -110,6 +110,19 @@ TEST_F(GeminiTest, EveryConfigFieldIsTakenOrRefusedByName) {
   }
 }
 
+TEST_F(GeminiTest, EmbeddingsComeAloneAndInBatches) {
+  const json content = {{"parts", {{{"text", "Hello there"}}}}};
+  const json one = ok(act("embedContent", {{"content", content}}));
+  const json batch = ok(act("batchEmbedContents", {{"requests", json::array({{{"model", "models/tiny"}, {"content", content}, {"taskType", "RETRIEVAL_QUERY"}}, {{"content", content}, {"output_dimensionality", 4}}})}}));
+  ASSERT_EQ(batch["embeddings"].size(), 2);
+  EXPECT_EQ(batch["embeddings"][0], one["embedding"]);
+  EXPECT_EQ(batch["embeddings"][1]["values"].size(), 4);
+  EXPECT_GT(batch["usageMetadata"]["promptTokenCount"], 2);
+  expect_error(act("batchEmbedContents", {{"requests", json::array()}}), 400, "INVALID_ARGUMENT", "requests");
+  expect_error(act("batchEmbedContents", {{"requests", json::array({{{"content", 1}}})}}), 400, "INVALID_ARGUMENT", "requests[0].content");
+  expect_error(act("embedContent", {{"content", content}, {"outputDimensionality", 100000}}), 400, "INVALID_ARGUMENT", "outputDimensionality");
+}
+
 TEST_F(GeminiTest, ErrorsHaveItsShape) {
   expect_error(post("/v1beta/models/absent:generateContent", request({})), 404, "NOT_FOUND", "absent");
   expect_error(act("generateContent", request({{"temprature", 1}})), 400, "INVALID_ARGUMENT", "temprature");

@@ -162,6 +162,28 @@ TEST_F(OllamaTest, TagsAndShowTellWhatTheModelIs) {
   EXPECT_TRUE(head.read_until("200 OK"));
 }
 
+TEST_F(OllamaTest, EmbeddingsHaveLengthOneAndTheTextDecidesThem) {
+  const json both = parsed(post("/api/embed", {{"model", "tiny"}, {"input", {"Hello there", "Other"}}}));
+  ASSERT_EQ(both["embeddings"].size(), 2) << both;
+  const auto first = both["embeddings"][0].get<std::vector<double>>();
+  double squares = 0;
+  for (const double x : first) squares += x * x;
+  EXPECT_NEAR(squares, 1, 1e-5);
+  EXPECT_GT(both["prompt_eval_count"], 2);
+  EXPECT_NE(both["embeddings"][0], both["embeddings"][1]);
+  EXPECT_EQ(parsed(post("/api/embed", {{"model", "tiny"}, {"input", "Hello there"}}))["embeddings"][0], both["embeddings"][0]);
+  EXPECT_EQ(parsed(post("/api/embeddings", {{"model", "tiny"}, {"prompt", "Hello there"}}))["embedding"], both["embeddings"][0]);
+  const auto shorter = parsed(post("/api/embed", {{"model", "tiny"}, {"input", "Hello there"}, {"dimensions", 4}}))["embeddings"][0].get<std::vector<double>>();
+  ASSERT_EQ(shorter.size(), 4);
+  EXPECT_NEAR(shorter[0] * first[1], shorter[1] * first[0], 1e-6);
+  expect_error(post("/api/embed", {{"model", "tiny"}, {"input", "x"}, {"dimensions", 100000}}), 400, "dimensions");
+  expect_error(post("/api/embed", {{"model", "tiny"}, {"input", {"x", 1}}}), 400, "input");
+  expect_error(post("/api/embed", {{"model", "tiny"}, {"input", json::array()}}), 400, "input");
+  expect_error(post("/api/embed", {{"model", "tiny"}, {"input", std::string(100'000, 'x')}}), 400, "context");
+  expect_error(post("/api/embed", {{"model", "absent"}, {"input", "x"}}), 404, "absent");
+  EXPECT_TRUE(becomes_idle(*server_));
+}
+
 TEST_F(OllamaTest, ErrorsHaveItsShape) {
   expect_error(post("/api/generate", generate({{"model", "absent"}})), 404, "absent");
   expect_error(post_text("/api/chat", "{"), 400, "JSON");

@@ -34,6 +34,8 @@ void openai_completions(ApiContext& api, const HttpRequest& request, const Respo
 
 void ollama_generate(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void ollama_chat(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_embed(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void ollama_embeddings(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void ollama_tags(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void ollama_show(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void ollama_ps(ApiContext& api, const HttpRequest& request, const Respond& respond);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "serve/api/gemini_call.h"
+#include "serve/api/gemini_embed.h"
 #include "serve/api/gemini_reply.h"
 #include "serve/api/generate.h"
 #include "serve/api/messages.h"
@@ -101,7 +102,7 @@ void write_model(JsonWriter& json, const ModelStatus& model, const std::vector<M
     json.field("inputTokenLimit", context).field("outputTokenLimit", context);
   }
   json.key("supportedGenerationMethods").begin_array();
-  for (const char* verb : {"generateContent", "streamGenerateContent", "countTokens"}) json.string(verb);
+  for (const char* verb : {"generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents"}) json.string(verb);
   json.end_array().end_object();
 }
 
@@ -117,7 +118,8 @@ void gemini_act(ApiContext& api, const HttpRequest& request, const Respond& resp
   if (verb == "generateContent") return generate_content(api, request, model, GeminiForm::kWhole, respond);
   if (verb == "streamGenerateContent") return generate_content(api, request, model, alt == "sse" ? GeminiForm::kEvents : GeminiForm::kArray, respond);
   if (verb == "countTokens") return count_tokens(api, request, model, respond);
-  respond(refuse({.http = 404, .code = "not_found", .message = "models have no method of this name here; they have generateContent, streamGenerateContent and countTokens"}, request.error_form()));
+  if (verb == "embedContent" || verb == "batchEmbedContents") return gemini_embed(api, request, model, verb == "batchEmbedContents", respond);
+  respond(refuse({.http = 404, .code = "not_found", .message = "models have no method of this name here; they have generateContent, streamGenerateContent, countTokens, embedContent and batchEmbedContents"}, request.error_form()));
 }
 
 void gemini_list_models(ApiContext& api, const HttpRequest& request, const Respond& respond) {
