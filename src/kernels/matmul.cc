@@ -43,6 +43,10 @@ void unpacked_panels(const KernelTable& kernels, WeightFormat weight_format, con
 // From this many rows on, AMX tiles beat vectors: below, loading and storing tiles costs more than the products.
 constexpr int64_t kAmxFromRows = 12;
 
+// From this many rows on, reading the activations once for several panels pays; below, one unpacked panel stays in the
+// first-level cache.
+constexpr int64_t kPanelRunFromRows = 48;
+
 void integer_panels(const KernelTable& kernels, const PackedMatrix& w, const ActivationTiles& tiles, int64_t panel, int count, float* out,
                     int64_t out_stride, MatmulScratch& scratch) {
   int format = static_cast<int>(w.format);
@@ -81,8 +85,9 @@ void matmul_panels(const KernelTable& kernels, const PackedMatrix& w, const Matm
                    float* out, int64_t out_stride, MatmulScratch& scratch) {
   if (in.rows == 0) return;
   int64_t whole_end = std::min(last_panel, w.rows / kPanelRows);
-  for (int64_t p = first_panel; p < whole_end; p += kMaxPanelRun) {
-    auto count = static_cast<int>(std::min<int64_t>(kMaxPanelRun, whole_end - p));
+  const int64_t run = in.rows < kPanelRunFromRows ? 1 : kMaxPanelRun;
+  for (int64_t p = first_panel; p < whole_end; p += run) {
+    auto count = static_cast<int>(std::min(run, whole_end - p));
     panels_into(kernels, w, in, p, count, out + p * kPanelRows, out_stride, scratch);
   }
   if (whole_end >= last_panel) return;

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "kernels/activation_tiles.h"
 #include "kernels/avx512/simd.h"
@@ -44,32 +45,30 @@ inline void configure_tiles(int columns) {
   _tile_loadconfig(&c);
 }
 
-constexpr int kDotsAtOnce = 4;  // C tiles in flight: hides the latency of one product behind the others
+// C tiles take turns, and so do the places in memory they are stored to: the dots of the next groups are under way while
+// those of one are scaled. More places would make loads wait for stores to addresses that look alike in their low 12 bits.
+constexpr int kDotPlaces = 4;
+constexpr int kDotsAhead = 2;
 
-// Dots of `count` ≤ 4 consecutive groups into c [4][16][16] int32.
-template <bool kSignedWeights, int kGroupsPerBlock>
-inline void dot_groups(const uint8_t* records, int64_t record_bytes, const uint8_t* quads, int first, int count, int32_t* c) {
-  auto a = [&](int g) {
-    int group = first + g;
-    return records + group / kGroupsPerBlock * record_bytes + group % kGroupsPerBlock * (kBlockColumns / kGroupsPerBlock);
-  };
-  auto b = [&](int g) { return quads + (first + g) * (512 / kGroupsPerBlock); };
-#define INFERENS_AMX_DOT(C, A, B, G)             \
-  if (G < count) {                               \
-    _tile_zero(C);                               \
-    _tile_loadd(A, a(G), kBlockColumns);         \
-    _tile_loadd(B, b(G), 64);                    \
-    if constexpr (kSignedWeights) {              \
-      _tile_dpbssd(C, A, B);                     \
-    } else {                                     \
-      _tile_dpbsud(C, A, B);                     \
-    }                                            \
-    _tile_stored(C, c + G * 256, 64);            \
-  }
-  INFERENS_AMX_DOT(0, 4, 6, 0)
-  INFERENS_AMX_DOT(1, 5, 7, 1)
-  INFERENS_AMX_DOT(2, 4, 6, 2)
-  INFERENS_AMX_DOT(3, 5, 7, 3)
+// Dots of group `g` into c [16][16] int32 by the `kPlace`-th set of tiles.
+template <int kPlace, bool kSignedWeights, int kGroupsPerBlock>
+inline __attribute__((always_inline)) void dot_group(const uint8_t* records, int64_t record_bytes, const uint8_t* quads, int g, int32_t* c) {
+  const uint8_t* a = records + g / kGroupsPerBlock * record_bytes + g % kGroupsPerBlock * (kBlockColumns / kGroupsPerBlock);
+  const uint8_t* b = quads + g * (512 / kGroupsPerBlock);
+#define INFERENS_AMX_DOT(C, A, B)     \
+  _tile_zero(C);                      \
+  _tile_loadd(A, a, kBlockColumns);   \
+  _tile_loadd(B, b, 64);              \
+  if constexpr (kSignedWeights) {     \
+    _tile_dpbssd(C, A, B);            \
+  } else {                            \
+    _tile_dpbsud(C, A, B);            \
+  }                                   \
+  _tile_stored(C, c, 64);
+  if constexpr (kPlace == 0) { INFERENS_AMX_DOT(0, 4, 6) }
+  if constexpr (kPlace == 1) { INFERENS_AMX_DOT(1, 5, 7) }
+  if constexpr (kPlace == 2) { INFERENS_AMX_DOT(2, 4, 6) }
+  if constexpr (kPlace == 3) { INFERENS_AMX_DOT(3, 5, 7) }
 #undef INFERENS_AMX_DOT
 }
 
@@ -94,53 +93,51 @@ inline __attribute__((always_inline)) __m512 add_scaled(const inl::Strip& strip,
 
 // Blocks [0, strip.blocks) of one tile of `height` rows into its outputs. A full tile keeps its 16 sums in registers; a
 // lower one loops over the rows it has (what lies behind them is not numbers: denormals would cost a hundredfold).
-template <WeightFormat kFormat>
+template <WeightFormat kFormat, bool kFull>
 void strip_tile(const inl::Strip& strip, const uint8_t* records, int height, bool first, float* out, int64_t out_stride) {
   constexpr FormatTraits t = format_traits(kFormat);
   constexpr int kGroups = t.half_groups() ? 2 : 1;
-  alignas(64) int32_t dots[2][kDotsAtOnce * 256];
-  const bool full = height == 16;
-  int64_t record_bytes = TileRecord::bytes(height);
+  alignas(64) int32_t dots[kDotPlaces][256];
+  const int64_t record_bytes = TileRecord::bytes(height);
+  const int groups = strip.blocks * kGroups;
   __m512 sum[16];
 #pragma GCC unroll 16
-  for (int r = 0; r < 16; ++r) sum[r] = first || !full ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * out_stride);
-  for (int r = 0; first && !full && r < height; ++r) _mm512_storeu_ps(out + r * out_stride, _mm512_setzero_ps());
-  int groups = strip.blocks * kGroups;
-  for (int g0 = 0, turn = 0; g0 < groups; g0 += kDotsAtOnce, turn ^= 1) {
-    int count = groups - g0 < kDotsAtOnce ? groups - g0 : kDotsAtOnce;
-    int32_t* c = dots[turn];
-    dot_groups<(t.zero_shift >= 0), kGroups>(records, record_bytes, strip.quads, g0, count, c);
-    auto record = [&](int g) { return records + (g0 + g) / kGroups * record_bytes; };
-    if (full) {
-      for (int g = 0; g < count; ++g) {
+  for (int r = 0; r < 16; ++r) sum[r] = first || r >= height ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * out_stride);
+  auto start_dot = [&]<int kPlace>(int g) __attribute__((always_inline)) {
+    if (g < groups) dot_group<kPlace, (t.zero_shift >= 0), kGroups>(records, record_bytes, strip.quads, g, dots[kPlace]);
+  };
+  auto scale_dot = [&]<int kPlace>(int g) __attribute__((always_inline)) {
+    if (g >= groups) return;
+    const uint8_t* record = records + g / kGroups * record_bytes;
+    if constexpr (kFull) {
 #pragma GCC unroll 16
-        for (int r = 0; r < 16; ++r) sum[r] = add_scaled<kFormat>(strip, record(g), 16, g0 + g, r, c + g * 256, sum[r]);
-      }
+      for (int r = 0; r < 16; ++r) sum[r] = add_scaled<kFormat>(strip, record, 16, g, r, dots[kPlace], sum[r]);
     } else {
-      for (int r = 0; r < height; ++r) {
-        __m512 row_sum = _mm512_loadu_ps(out + r * out_stride);
-        for (int g = 0; g < count; ++g) row_sum = add_scaled<kFormat>(strip, record(g), height, g0 + g, r, c + g * 256, row_sum);
-        _mm512_storeu_ps(out + r * out_stride, row_sum);
+#pragma GCC unroll 15
+      for (int r = 0; r < 15; ++r) {
+        if (r < height) sum[r] = add_scaled<kFormat>(strip, record, height, g, r, dots[kPlace], sum[r]);
       }
     }
+  };
+  start_dot.template operator()<0>(0);
+  start_dot.template operator()<1>(1);
+  for (int g = 0; g < groups; g += kDotPlaces) {
+    [&]<int... p>(std::integer_sequence<int, p...>) __attribute__((always_inline)) {
+      ((start_dot.template operator()<(p + kDotsAhead) % kDotPlaces>(g + p + kDotsAhead), scale_dot.template operator()<p>(g + p)), ...);
+    }(std::make_integer_sequence<int, kDotPlaces>());
   }
-  if (!full) return;
 #pragma GCC unroll 16
-  for (int r = 0; r < 16; ++r) _mm512_storeu_ps(out + r * out_stride, sum[r]);
+  for (int r = 0; r < 16; ++r) {
+    if (r < height) _mm512_storeu_ps(out + r * out_stride, sum[r]);
+  }
 }
 
 // With a zero point the bytes become signed, so that the dots need no correction.
 template <WeightFormat kFormat>
 void unpack_signed_strip(const uint8_t* panel, int64_t blocks, int64_t first, inl::Strip& strip) {
-  constexpr FormatTraits t = format_traits(kFormat);
-  inl::unpack_strip<Simd, kFormat>(panel, blocks, first, strip);
-  if constexpr (t.zero_shift >= 0) {
-    const __m512i zero = _mm512_set1_epi8(static_cast<char>(1 << t.zero_shift));
-    for (int i = 0; i < strip.blocks * 8; ++i) {
-      __m512i* p = reinterpret_cast<__m512i*>(strip.quads + i * 64);
-      _mm512_store_si512(p, _mm512_sub_epi8(_mm512_load_si512(p), zero));
-    }
-  }
+  constexpr int kZeroShift = format_traits(kFormat).zero_shift;
+  const __m512i zero = _mm512_set1_epi8(static_cast<char>(kZeroShift < 0 ? 0 : 1 << kZeroShift));
+  inl::unpack_strip_as<Simd, kFormat>(panel, blocks, first, strip, [zero](__m512i codes) { return _mm512_sub_epi8(codes, zero); });
 }
 
 template <WeightFormat kFormat>
@@ -156,7 +153,8 @@ void dot_panel_tiles(const PanelRun& run, const ActivationTiles& tiles, float* o
       int height = tiles.tile_height(t);
       const uint8_t* records = tiles.tile(t) + first * TileRecord::bytes(height);
       for (int p = 0; p < run.count; ++p) {
-        strip_tile<kFormat>(strips[p], records, height, first == 0, out + t * tiles.tile_rows * out_stride + p * kPanelRows, out_stride);
+        auto dot = height == 16 ? strip_tile<kFormat, true> : strip_tile<kFormat, false>;
+        dot(strips[p], records, height, first == 0, out + t * tiles.tile_rows * out_stride + p * kPanelRows, out_stride);
       }
     }
   }

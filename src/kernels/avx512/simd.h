@@ -11,7 +11,7 @@ namespace inferens::avx512 {
 
 struct Simd {
   static constexpr int kTileRows = 16;  // 16 accumulators + 8 weight registers fit 32 registers
-  static constexpr int kPackedRows = 4;
+  static constexpr int kPackedRows = 8;
   using F = __m512;
   using I = __m512i;
   using B = __m512i;

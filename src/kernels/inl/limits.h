@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/inl/prefetch.h"
 #include "kernels/limits.h"
 
 namespace inferens::inl {
-
-// How far ahead of the reads lines are asked for: covers the latency of memory at the bandwidth one core can reach.
-constexpr size_t kPrefetchAhead = 4096;
 
 template <class V>
 uint64_t read_all(const std::byte* data, size_t bytes) {
@@ -19,7 +17,7 @@ uint64_t read_all(const std::byte* data, size_t bytes) {
   for (size_t at = 0; at < bytes; at += kReadGrain) {
 #pragma GCC unroll 16
     for (size_t i = 0; i < kReadGrain; i += kVector) {
-      __builtin_prefetch(data + at + i + kPrefetchAhead);
+      prefetch_ahead(data + at + i, kVector);
       auto& sum = any[i / kVector % 4];
       sum = V::bor(sum, V::bload(data + at + i));
     }

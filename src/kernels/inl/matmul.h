@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "kernels/activation_tiles.h"
+#include "kernels/inl/prefetch.h"
 #include "kernels/inl/unpack.h"
 #include "kernels/weight_format.h"
 
@@ -81,15 +82,18 @@ inline __attribute__((always_inline)) Strip strip_in(uint8_t* scratch, int index
           static_cast<int>(blocks_left < kStripBlocks ? blocks_left : kStripBlocks)};
 }
 
-template <class V, WeightFormat kFormat>
-void unpack_strip(const uint8_t* panel, int64_t panel_blocks, int64_t first, Strip& out) {
+// Blocks from `first` on into a strip; `as_stored` turns the codes (unsigned) into what the dots want.
+template <class V, WeightFormat kFormat, class AsStored>
+inline void unpack_strip_as(const uint8_t* panel, int64_t panel_blocks, int64_t first, Strip& out, AsStored&& as_stored) {
   constexpr FormatTraits t = format_traits(kFormat);
   const uint8_t* scales = panel + panel_code_bytes(t, panel_blocks);
   constexpr int kGroups = t.half_groups() ? 2 : 1;
   for (int b = 0; b < out.blocks; ++b) {
+    const uint8_t* codes = panel + (first + b) * code_bytes(t.bits);
+    prefetch_ahead(codes, code_bytes(t.bits));
     typename V::B w[8];
-    unpack_block<V, kFormat>(panel + (first + b) * code_bytes(t.bits), w);
-    for (int j = 0; j < 8; ++j) V::bstore(out.quads + b * 512 + j * 64, w[j]);
+    unpack_block<V, kFormat>(codes, w);
+    for (int j = 0; j < 8; ++j) V::bstore(out.quads + b * 512 + j * 64, as_stored(w[j]));
     BlockScales<V> s;
     unpack_scales<V, t.scale>(scales, first + b, s);
     for (int h = 0; h < kGroups; ++h) {
@@ -97,6 +101,11 @@ void unpack_strip(const uint8_t* panel, int64_t panel_blocks, int64_t first, Str
       if constexpr (t.has_min()) V::store(out.mins + (b * kGroups + h) * 16, s.min[h]);
     }
   }
+}
+
+template <class V, WeightFormat kFormat>
+void unpack_strip(const uint8_t* panel, int64_t panel_blocks, int64_t first, Strip& out) {
+  unpack_strip_as<V, kFormat>(panel, panel_blocks, first, out, [](typename V::B codes) { return codes; });
 }
 
 // out[r][0..15] of R rows, starting from zero (`first`) or from what out holds. `tile` points at the strip's first record.
@@ -128,16 +137,18 @@ void dot_packed(const uint8_t* panel, int64_t blocks, const uint8_t* tile, float
   constexpr FormatTraits t = format_traits(kFormat);
   const uint8_t* scales = panel + panel_code_bytes(t, blocks);
   typename V::F acc[R];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int r = 0; r < R; ++r) acc[r] = V::zero();
   for (int64_t b = 0; b < blocks; ++b) {
+    const uint8_t* codes = panel + b * code_bytes(t.bits);
+    prefetch_ahead(codes, code_bytes(t.bits));
     typename V::B w[8];
-    unpack_block<V, kFormat>(panel + b * code_bytes(t.bits), w);
+    unpack_block<V, kFormat>(codes, w);
     BlockScales<V> s;
     unpack_scales<V, t.scale>(scales, b, s);
     dot_block<V, R, dot_kind(t)>(w, s, tile + b * TileRecord::bytes(R), t.zero_shift, acc);
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int r = 0; r < R; ++r) V::store(out + r * out_stride, acc[r]);
 }
 
