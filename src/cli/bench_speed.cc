@@ -8,7 +8,6 @@
 #include "cli/generation_flags.h"
 #include "cli/model_argument.h"
 #include "cli/verbs.h"
-#include "model/load.h"
 
 namespace inferens {
 namespace {
@@ -76,7 +75,7 @@ Status bench_speed(const Flags& flags) {
   auto file = std::make_shared<const GgufFile>(std::move(opened).value());
   auto load = generator_options(flags.load, argument->path);
   if (!load.ok()) return load.status();
-  auto model = load_model(file, {.threads = load->threads, .kv_type = load->kv_type, .context = load->context, .float_path = load->float_path});
+  auto model = load_model(file, load_options(*load));
   if (!model.ok()) return model.status().with_context("'" + argument->path + "'");
   auto isa = choose_isa();
   if (!isa.ok()) return isa.status();

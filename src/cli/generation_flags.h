@@ -18,6 +18,7 @@ struct LoadFlags {
   std::optional<int64_t> threads;
   std::string kv_type = "f16";
   bool float_path = false;
+  std::string packed_cache = "on";
   std::string chat_template_file;
 };
 

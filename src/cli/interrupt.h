@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "store/descriptor.h"
+#include "base/descriptor.h"
 
 namespace inferens {
 

@@ -14,7 +14,6 @@
 #include "cli/generation_flags.h"
 #include "cli/model_argument.h"
 #include "cli/verbs.h"
-#include "model/load.h"
 #include "text/tokenizer.h"
 
 namespace inferens {
@@ -116,7 +115,7 @@ Status perplexity(const Flags& flags) {
   if (!options.ok()) return options.status();
   auto load = generator_options(flags.load, argument->path);
   if (!load.ok()) return load.status();
-  auto model = load_model(file, {.threads = load->threads, .kv_type = load->kv_type, .context = load->context, .float_path = load->float_path});
+  auto model = load_model(file, load_options(*load));
   if (!model.ok()) return model.status().with_context("'" + argument->path + "'");
   std::vector<TokenId> tokens = (*tokenizer)->encode(*text, {.add_special = true, .parse_special = false});
   if (flags.max_tokens) tokens.resize(std::min(tokens.size(), static_cast<size_t>(*flags.max_tokens)));

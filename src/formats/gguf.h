@@ -115,6 +115,7 @@ class GgufFile {
   const std::string& path() const { return path_; }
   uint32_t version() const { return version_; }
   uint64_t file_bytes() const;  // all parts
+  const std::vector<MappedFile>& parts() const { return parts_; }  // none after parse()
 
   const std::map<std::string_view, GgufValue>& metadata() const { return metadata_; }
   const GgufValue* find(std::string_view key) const;

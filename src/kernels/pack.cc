@@ -7,22 +7,10 @@
 
 #include "formats/dequantize.h"
 #include "kernels/packed_matrix.h"
+#include "kernels/row_block.h"
 
 namespace inferens {
 namespace {
-
-using Bytes = const uint8_t*;
-
-uint16_t half_at(Bytes p) { return static_cast<uint16_t>(p[0] | (p[1] << 8)); }
-
-// One block of a row of the file, taken apart. Up to 256 codes; scales and mins per group as their packed kind stores them.
-struct RowBlock {
-  std::array<uint8_t, 256> codes;
-  uint16_t d = 0, dmin = 0;
-  uint8_t exponent = 0;
-  std::array<uint8_t, 16> scales{};  // u8 or i8 by kind
-  std::array<uint8_t, 16> mins{};
-};
 
 void nibbles_32(Bytes qs, uint8_t* out) {
   for (int i = 0; i < 16; ++i) {
@@ -112,7 +100,7 @@ void read_iq4_xs(Bytes p, RowBlock& b) {
   }
 }
 
-void read_block(WeightFormat f, Bytes p, RowBlock& b) {
+void read_block(TensorType type, WeightFormat f, Bytes p, RowBlock& b) {
   switch (f) {
     case WeightFormat::kQ4_0:
     case WeightFormat::kIQ4_NL:
@@ -149,7 +137,16 @@ void read_block(WeightFormat f, Bytes p, RowBlock& b) {
     case WeightFormat::kQ5_K: return read_q5_k(p, b);
     case WeightFormat::kQ6_K: return read_q6_k(p, b);
     case WeightFormat::kIQ4_XS: return read_iq4_xs(p, b);
-    default: return;
+    case WeightFormat::kTQ2_0: return read_ternary(type, p, b);
+    case WeightFormat::kQ1_0:  // a bit is -1 or 1, as codes 0 and 2
+      b.d = half_at(p);
+      for (int i = 0; i < 128; ++i) b.codes[static_cast<size_t>(i)] = static_cast<uint8_t>((p[2 + i / 8] >> (i % 8) & 1) * 2);
+      return;
+    case WeightFormat::kF32:
+    case WeightFormat::kF16:
+    case WeightFormat::kBF16:
+    case WeightFormat::kNVFP4: return;  // not here
+    default: return read_grid(type, f, p, b);
   }
 }
 
@@ -198,7 +195,18 @@ void put_half(uint8_t* p, int index, uint16_t h) { std::memcpy(p + 2 * index, &h
 
 void place_scales(ScaleKind kind, const RowBlock& b, int row, uint8_t* record) {
   switch (kind) {
-    case ScaleKind::kHalf: put_half(record, row, b.d); return;
+    case ScaleKind::kHalf:
+    case ScaleKind::kSuper: put_half(record, row, b.d); return;
+    case ScaleKind::kHalf16:
+      for (int h = 0; h < 2; ++h) put_half(record + 32 * h, row, b.half_scales[h]);
+      return;
+    case ScaleKind::kSuper32Float:
+    case ScaleKind::kSuper16Float: {
+      std::memcpy(record + 4 * row, &b.wide_d, 4);
+      int groups = kind == ScaleKind::kSuper32Float ? 8 : 16;
+      for (int g = 0; g < groups; ++g) record[64 + g * 16 + row] = b.scales[static_cast<size_t>(g)];
+      return;
+    }
     case ScaleKind::kHalfMin:
       put_half(record, row, b.d);
       put_half(record + 32, row, b.dmin);
@@ -225,20 +233,25 @@ void place_scales(ScaleKind kind, const RowBlock& b, int row, uint8_t* record) {
   }
 }
 
+// Blocks of the file are 32, 64, 128 or 256 weights; records of scales cover 32 or 256.
 void pack_integer_row(const TensorInfo& t, WeightFormat format, int64_t row, int lane, uint8_t* panel) {
   FormatTraits traits = format_traits(format);
   int64_t columns = static_cast<int64_t>(t.row_length());
   BlockShape shape = block_shape(t.type);
-  int blocks_in_record = static_cast<int>(shape.weights) / kBlockColumns;
+  int steps = static_cast<int>(shape.weights) / kBlockColumns;
   auto* source = reinterpret_cast<Bytes>(t.data.data()) + row * static_cast<int64_t>(t.row_bytes());
   uint8_t* scales = panel + panel_code_bytes(traits, columns / kBlockColumns);
   RowBlock b;
   for (int64_t i = 0; i < columns / shape.weights; ++i) {
-    read_block(format, source + i * shape.bytes, b);
-    for (int s = 0; s < blocks_in_record; ++s) {
-      place_codes(traits.bits, b.codes.data() + s * kBlockColumns, lane, panel + (i * blocks_in_record + s) * code_bytes(traits.bits));
+    if (format != WeightFormat::kNVFP4) read_block(t.type, format, source + i * shape.bytes, b);
+    for (int s = 0; s < steps; ++s) {
+      int64_t block = i * steps + s;
+      if (format == WeightFormat::kNVFP4) read_nvfp4(source + i * shape.bytes, s, b);
+      const uint8_t* codes = b.codes.data() + (format == WeightFormat::kNVFP4 ? 0 : s * kBlockColumns);
+      place_codes(traits.bits, codes, lane, panel + block * code_bytes(traits.bits));
+      int per_record = blocks_per_scale_record(traits.scale);
+      if (block % per_record == 0) place_scales(traits.scale, b, lane, scales + block / per_record * scale_record_bytes(traits.scale));
     }
-    place_scales(traits.scale, b, lane, scales + i * scale_record_bytes(traits.scale));
   }
 }
 
@@ -280,6 +293,17 @@ WeightFormat packed_format_for(TensorType type, uint64_t row_length, bool float_
     case TensorType::kIQ4_NL: return WeightFormat::kIQ4_NL;
     case TensorType::kIQ4_XS: return WeightFormat::kIQ4_XS;
     case TensorType::kMXFP4: return WeightFormat::kMXFP4;
+    case TensorType::kIQ2_XXS: return WeightFormat::kIQ2_XXS;
+    case TensorType::kIQ2_XS:
+    case TensorType::kIQ2_S: return WeightFormat::kIQ2_S;
+    case TensorType::kIQ3_XXS: return WeightFormat::kIQ3_XXS;
+    case TensorType::kIQ3_S: return WeightFormat::kIQ3_S;
+    case TensorType::kIQ1_S: return WeightFormat::kIQ1_S;
+    case TensorType::kIQ1_M: return WeightFormat::kIQ1_M;
+    case TensorType::kTQ1_0:
+    case TensorType::kTQ2_0: return WeightFormat::kTQ2_0;
+    case TensorType::kQ1_0: return WeightFormat::kQ1_0;
+    case TensorType::kNVFP4: return WeightFormat::kNVFP4;
     default: return WeightFormat::kF32;
   }
 }

@@ -39,6 +39,7 @@ StatusOr<std::unique_ptr<Model>> load_model(std::shared_ptr<const GgufFile> file
   if (!kernels.ok()) return kernels.status();
 
   Transformer::Parts parts{std::move(file), *config, *kernels, *element, options};
+  if (options.float_path) parts.options.packed_cache.home.clear();  // larger than the model, and rarely wanted twice
   auto make = config->architecture == "gemma3" ? make_gemma3 : config->architecture == "qwen2" ? make_qwen2 : make_llama;
   std::unique_ptr<Transformer> model = make(std::move(parts));
   if (Status s = model->load(); !s.ok()) return s;

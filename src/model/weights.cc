@@ -1,5 +1,7 @@
 #include "model/weights.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -50,21 +52,51 @@ void WeightLoader::rows_on_demand(const std::string& name, int64_t rows, int64_t
   out = expect(name, rows, columns);
 }
 
-StatusOr<AlignedMemory> WeightLoader::pack(WorkerPool& pool) {
+PackedPlan WeightLoader::plan() const {
+  std::string text;
+  for (const Pending& p : pending_) {
+    const PackedMatrix& w = p.linear->w;
+    text += std::string(p.tensor->name) + " " + std::string(tensor_type_name(p.tensor->type));
+    for (int64_t number : {static_cast<int64_t>(w.format), w.rows, w.columns, static_cast<int64_t>(p.offset)}) text += " " + std::to_string(number);
+    text += "\n";
+  }
+  return {arena_bytes_, XXH3_64bits(text.data(), text.size())};
+}
+
+void WeightLoader::place(const std::byte* arena) {
+  for (const Pending& p : pending_) p.linear->w.data = arena + p.offset;
+}
+
+StatusOr<WeightArena> WeightLoader::pack(WorkerPool& pool, const PackedCacheOptions& options) {
   if (!status_.ok()) return status_;
+  WeightArena arena;
+  auto cache = PackedCache::make(options, *file_, plan(), pool);
+  auto kept = cache ? cache->find() : std::nullopt;
+  if (!kept) {
+    auto memory = pack_in_memory(pool);
+    if (!memory.ok()) return memory.status();
+    arena.memory = *std::move(memory);
+    if (cache) kept = cache->keep({arena.memory.data(), arena_bytes_});
+  }
+  if (kept) arena = {{}, *std::move(kept)};
+  place(kept ? PackedCache::payload(arena.file) : arena.memory.data());
+  return arena;
+}
+
+StatusOr<AlignedMemory> WeightLoader::pack_in_memory(WorkerPool& pool) {
   auto arena = AlignedMemory::allocate(arena_bytes_);
   if (!arena.ok()) return arena.status().with_context("weights");
   std::mutex mutex;
   for (const Pending& p : pending_) {
     std::byte* base = arena->data() + p.offset;
-    p.linear->w.data = base;
+    const PackedMatrix& w = p.linear->w;
     // Pieces of about a megabyte: enough to share out, few enough to cost nothing.
-    int64_t panels_per_piece = std::max<int64_t>(1, (int64_t{1} << 20) / p.linear->w.bytes_per_panel());
+    int64_t panels_per_piece = std::max<int64_t>(1, (int64_t{1} << 20) / w.bytes_per_panel());
     int64_t rows_per_piece = panels_per_piece * kPanelRows;
-    pool.for_each((p.linear->w.rows + rows_per_piece - 1) / rows_per_piece, [&](int64_t piece, int) {
+    pool.for_each((w.rows + rows_per_piece - 1) / rows_per_piece, [&](int64_t piece, int) {
       int64_t begin = piece * rows_per_piece;
-      int64_t end = std::min(begin + rows_per_piece, p.linear->w.rows);
-      Status s = pack_rows(*p.tensor, p.linear->w.format, begin, end, base + piece * panels_per_piece * p.linear->w.bytes_per_panel());
+      int64_t end = std::min(begin + rows_per_piece, w.rows);
+      Status s = pack_rows(*p.tensor, w.format, begin, end, base + piece * panels_per_piece * w.bytes_per_panel());
       if (!s.ok()) {
         std::lock_guard lock(mutex);
         fail(std::move(s));

@@ -1,5 +1,5 @@
-// Model weights in memory: matrices packed for the kernels in one arena, vectors as floats, and the embedding rows read
-// from the mapped file on demand. Every tensor's shape is checked against the configuration before it is used.
+// Model weights in memory: matrices packed for the kernels in one arena (memory, or a packed file of an earlier start),
+// vectors as floats, and the embedding rows read from the mapped file on demand. Every tensor's shape is checked against the configuration before it is used.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "formats/gguf.h"
 #include "inferens/status.h"
 #include "kernels/packed_matrix.h"
+#include "model/packed_cache.h"
 
 namespace inferens {
 
@@ -24,6 +25,12 @@ struct Linear {
   PackedMatrix w;
   Vector bias;
   bool fine = false;
+};
+
+// Where packed matrices lie: one of both.
+struct WeightArena {
+  AlignedMemory memory;
+  MappedFile file;
 };
 
 // Collects what an architecture asks for, then packs all matrices at once, on all workers.
@@ -40,7 +47,7 @@ class WeightLoader {
   void rows_on_demand(const std::string& name, int64_t rows, int64_t columns, const TensorInfo*& out);
 
   // The first error of all calls above, or packs everything. The arena must outlive the Linears.
-  StatusOr<AlignedMemory> pack(WorkerPool& pool);
+  StatusOr<WeightArena> pack(WorkerPool& pool, const PackedCacheOptions& cache);
 
  private:
   struct Pending {
@@ -48,6 +55,9 @@ class WeightLoader {
     Linear* linear;
     size_t offset;
   };
+  PackedPlan plan() const;
+  void place(const std::byte* arena);
+  StatusOr<AlignedMemory> pack_in_memory(WorkerPool& pool);
   const TensorInfo* expect(const std::string& name, int64_t rows, int64_t columns);
   void fail(Status s) {
     if (status_.ok()) status_ = std::move(s);

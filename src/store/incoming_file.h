@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.h"
 #include "inferens/status.h"
-#include "store/descriptor.h"
 #include "store/progress.h"
 #include "store/sha256.h"
 

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "formats/gguf.h"
+#include "model/packed_cache.h"
 #include "store/names.h"
 
 namespace inferens {
@@ -218,6 +219,7 @@ StatusOr<uint64_t> ModelStore::remove_unused_blobs_locked(const std::vector<std:
     std::string path = home_ + "/blobs/" + blob_file_name(digest);
     uint64_t bytes = file_bytes(path);
     if (::unlink(path.c_str()) == 0) freed += bytes;
+    freed += remove_packed(home_, blob_file_name(digest));
   }
   return freed;
 }

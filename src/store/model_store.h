@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "inferens/status.h"
-#include "store/descriptor.h"
 #include "store/manifest.h"
 
 namespace inferens {

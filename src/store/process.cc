@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "base/environment.h"
-#include "store/descriptor.h"
 
 namespace inferens {
 namespace {

@@ -18,9 +18,11 @@ void fill_format(KernelTable& t) {
   [&]<int... r>(std::integer_sequence<int, r...>) {
     ((t.dot_strip[i][r] = dot_strip<V, r + 1, dot_kind(format_traits(kFormat))>), ...);
   }(std::make_integer_sequence<int, V::kTileRows>());
-  [&]<int... r>(std::integer_sequence<int, r...>) {
-    ((t.dot_packed[i][r] = dot_packed<V, kFormat, r + 1>), ...);
-  }(std::make_integer_sequence<int, V::kPackedRows>());
+  if constexpr (i < kDirectFormats) {
+    [&]<int... r>(std::integer_sequence<int, r...>) {
+      ((t.dot_packed[i][r] = dot_packed<V, kFormat, r + 1>), ...);
+    }(std::make_integer_sequence<int, V::kPackedRows>());
+  }
 }
 
 template <class V, WeightFormat kFormat>

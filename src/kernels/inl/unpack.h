@@ -72,8 +72,7 @@ inline void unpack_block(const uint8_t* p, typename V::B (&w)[8]) {
   constexpr FormatTraits t = format_traits(kFormat);
   unpack_codes<V, t.bits>(p, w);
   if constexpr (t.lookup) {
-    const uint8_t* table = kFormat == WeightFormat::kMXFP4 ? kMxfp4Table : kIq4NlTable;
-    for (auto& x : w) x = V::blookup(x, table);
+    for (auto& x : w) x = V::blookup(x, lookup_table(kFormat));
   }
 }
 
@@ -100,6 +99,14 @@ inline void unpack_scales(const uint8_t* scales, int64_t block, BlockScales<V>& 
     alignas(64) float s[16];
     for (int i = 0; i < 16; ++i) s[i] = exponent_to_half_scale(record[i]);
     out.scale[0] = V::load(s);
+  } else if constexpr (kKind == ScaleKind::kHalf16) {
+    for (int h = 0; h < 2; ++h) out.scale[h] = half(record + 32 * h);
+  } else if constexpr (kKind == ScaleKind::kSuper) {
+    out.scale[0] = half(record);
+  } else if constexpr (kKind == ScaleKind::kSuper32Float) {
+    out.scale[0] = V::mul(V::load(reinterpret_cast<const float*>(record)), i8(record + 64 + block % 8 * 16));
+  } else if constexpr (kKind == ScaleKind::kSuper16Float) {
+    for (int h = 0; h < 2; ++h) out.scale[h] = V::mul(V::load(reinterpret_cast<const float*>(record)), i8(record + 64 + (block % 8 * 2 + h) * 16));
   } else if constexpr (kKind == ScaleKind::kSuper32Min) {
     const uint8_t* own = record + 64 + block % 8 * 32;
     out.scale[0] = V::mul(half(record), V::load_u8(own));

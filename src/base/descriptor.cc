@@ -1,4 +1,4 @@
-#include "store/descriptor.h"
+#include "base/descriptor.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
