@@ -1,6 +1,7 @@
 #include "serve/query.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace inferens {
 namespace {
@@ -42,6 +43,19 @@ std::optional<std::string> query_value(std::string_view query, std::string_view 
     std::replace(value.begin(), value.end(), '+', ' ');
     return percent_decoded(value);
   }
+  return {};
+}
+
+Refusal take_query_number(std::string_view query, const std::string& name, int64_t low, int64_t high, int64_t& value) {
+  const std::optional<std::string> text = query_value(query, name);
+  if (!text) return {};
+  int64_t number = 0;
+  const auto end = std::from_chars(text->data(), text->data() + text->size(), number);
+  const bool whole = end.ec == std::errc() && end.ptr == text->data() + text->size();
+  if (!whole || number < low || number > high) {
+    return bad_field(name, "invalid_value", "'" + name + "' must be between " + std::to_string(low) + " and " + std::to_string(high));
+  }
+  value = number;
   return {};
 }
 

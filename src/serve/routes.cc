@@ -58,7 +58,7 @@ constexpr Route kRoutes[] = {
     {kOpenAi, "POST", "/v1/responses/input_tokens", Access::kKey, count_response_input},
     {kOpenAi, "GET", "/v1/responses/*", Access::kKey, show_response},
     {kOpenAi, "POST", "/v1/responses/*", Access::kKey, change_response},
-    {kOpenAi, "DELETE", "/v1/responses/*", Access::kKey, delete_response},
+    {kOpenAi, "DELETE", "/v1/responses/*", Access::kKey, forget_response},
 };
 
 bool matches(const Route& route, std::string_view path) {

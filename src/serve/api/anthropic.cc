@@ -240,11 +240,8 @@ void anthropic_list_models(ApiContext& api, const HttpRequest& request, const Re
   const std::vector<ModelStatus> all = api.registry.models();
   const std::string after = query_value(request.query, "after_id").value_or("");
   const std::string before = query_value(request.query, "before_id").value_or("");
-  int32_t limit = 20;
-  if (const auto text = query_value(request.query, "limit")) {
-    limit = !text->empty() && text->size() <= 4 && text->find_first_not_of("0123456789") == std::string::npos ? std::stoi(*text) : 0;
-    if (limit < 1 || limit > 1000) return respond(refuse(bad_field("limit", "invalid_value", "limit: must be between 1 and 1000"), request.error_form()));
-  }
+  int64_t limit = 20;
+  if (Refusal r = take_query_number(request.query, "limit", 1, 1000, limit)) return respond(refuse(*r, request.error_form()));
   std::vector<ModelStatus> page;
   for (const ModelStatus& model : all) {
     if ((after.empty() || model.name > after) && (before.empty() || model.name < before)) page.push_back(model);

@@ -64,7 +64,7 @@ void gemini_delete_cache(ApiContext& api, const HttpRequest& request, const Resp
 void create_response(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void show_response(ApiContext& api, const HttpRequest& request, const Respond& respond);    // path ends in ID or ID/input_items
 void change_response(ApiContext& api, const HttpRequest& request, const Respond& respond);  // path ends in ID/cancel
-void delete_response(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void forget_response(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void count_response_input(ApiContext& api, const HttpRequest& request, const Respond& respond);
 
 void list_models(ApiContext& api, const HttpRequest& request, const Respond& respond);

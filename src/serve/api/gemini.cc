@@ -15,7 +15,7 @@
 namespace inferens {
 namespace {
 
-constexpr size_t kPageSize = 50;
+constexpr int64_t kPageSize = 50;
 
 // What follows "models/" in the path, decoded.
 std::string path_end(const HttpRequest& request) {
@@ -124,18 +124,14 @@ void gemini_act(ApiContext& api, const HttpRequest& request, const Respond& resp
 
 void gemini_list_models(ApiContext& api, const HttpRequest& request, const Respond& respond) {
   const std::string after = query_value(request.query, "pageToken").value_or("");
-  size_t size = kPageSize;
-  if (const auto text = query_value(request.query, "pageSize")) {
-    const bool number = !text->empty() && text->size() <= 6 && text->find_first_not_of("0123456789") == std::string::npos;
-    if (!number) return respond(refuse(bad_field("pageSize", "invalid_value", "'pageSize' must be a number"), request.error_form()));
-    size = std::clamp<size_t>(std::stoul(*text), 1, 1000);
-  }
+  int64_t size = kPageSize;
+  if (Refusal r = take_query_number(request.query, "pageSize", 1, 1000, size)) return respond(refuse(*r, request.error_form()));
   const std::vector<ModelLease> loaded = api.registry.loaded();
   HttpResponse response;
   JsonWriter json(response.body);
   json.begin_object().key("models").begin_array();
   std::string last;
-  size_t written = 0;
+  int64_t written = 0;
   bool more = false;
   for (const ModelStatus& model : api.registry.models()) {
     if (!after.empty() && model.name <= after) continue;

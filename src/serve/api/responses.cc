@@ -108,11 +108,8 @@ void take_into_background(ApiContext& api, const HttpRequest& request, std::uniq
 }
 
 void list_input(const HttpRequest& request, const StoredResponse& response, const Respond& respond) {
-  size_t limit = 20;
-  if (const auto text = query_value(request.query, "limit")) {
-    limit = text->empty() || text->size() > 3 || text->find_first_not_of("0123456789") != std::string::npos ? 0 : std::stoul(*text);
-    if (limit < 1 || limit > 100) return respond(refuse(bad_field("limit", "invalid_value", "'limit' must be between 1 and 100")));
-  }
+  int64_t limit = 20;
+  if (Refusal r = take_query_number(request.query, "limit", 1, 100, limit)) return respond(refuse(*r));
   const std::string order = query_value(request.query, "order").value_or("desc");
   if (order != "asc" && order != "desc") return respond(refuse(bad_field("order", "invalid_value", "'order' must be asc or desc")));
   // A message with several calls is several items.
@@ -139,7 +136,7 @@ void list_input(const HttpRequest& request, const StoredResponse& response, cons
   size_t first = 0;
   if (const auto after = query_value(request.query, "after")) first = static_cast<size_t>(std::find(ids.begin(), ids.end(), *after) - ids.begin()) + 1;
   first = std::min(first, items.size());
-  const size_t end = std::min(items.size(), first + limit);
+  const size_t end = std::min(items.size(), first + static_cast<size_t>(limit));
   HttpResponse reply;
   JsonWriter json(reply.body);
   json.begin_object().field("object", "list").key("data").begin_array();
@@ -193,7 +190,7 @@ void change_response(ApiContext& api, const HttpRequest& request, const Respond&
   respond(response ? told(*response) : refuse(response_not_found(id)));
 }
 
-void delete_response(ApiContext& api, const HttpRequest& request, const Respond& respond) {
+void forget_response(ApiContext& api, const HttpRequest& request, const Respond& respond) {
   const std::string id = request.path.substr(kBase.size());
   if (!api.responses.erase(id, request.key_id)) return respond(refuse(response_not_found(id)));
   api.background.drop(id);
