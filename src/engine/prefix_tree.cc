@@ -149,7 +149,11 @@ PrefixTree::Node& PrefixTree::add_node(Node& parent, std::span<const TokenId> to
 void PrefixTree::adopt_pages(Node& node, size_t page_index, bool share, std::vector<std::vector<PageId>>& tables,
                              Nanos now) {
   for (size_t g = 0; g < windows_.size(); ++g) {
-    if (page_index >= tables[g].size() || tables[g][page_index] == kNoPage) continue;
+    if (page_index >= tables[g].size() || tables[g][page_index] == kNoPage) {
+      // It left the window: the node's page, if any, is of fewer tokens than the node has now.
+      if (!share) drop_page(node, g);
+      continue;
+    }
     PageId& mine = tables[g][page_index];
     const PageId theirs = node.slots[g].page;
     if (theirs == mine) continue;

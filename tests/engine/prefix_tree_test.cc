@@ -215,6 +215,28 @@ TEST(PrefixTree, AHitIsNotUsedWhenItsWindowIsGone) {
   EXPECT_EQ(c.kv->peek_prefix("", std::span(prompt).first(600)).tokens, 600);
 }
 
+TEST(PrefixTree, AContinuedPageIsNotFoundWithTheWindowPageOfItsBeginning) {
+  // The tree has 15 tokens of a page; a sequence that went on far beyond its window offers the whole page, but of the
+  // window's layers only what it still holds.
+  Cache c({0, 64}, 20);
+  KvState begun, far;
+  begun.reset(2);
+  far.reset(2);
+  const auto tokens = count_up(0, 192);
+  ASSERT_TRUE(c.kv->reserve(begun, 15));
+  begun.length = 15;
+  c.kv->publish(begun, "", std::span(tokens).first(15), 1);
+  c.kv->release(begun, 1);
+  ASSERT_TRUE(c.kv->reserve(far, 192));
+  far.length = 192;
+  c.kv->slide(far, 2);
+  c.kv->publish(far, "", tokens, 2);
+  EXPECT_EQ(c.kv->peek_prefix("", std::span(tokens).first(99)).tokens, 0);
+  EXPECT_EQ(c.kv->peek_prefix("", tokens).tokens, 192);
+  c.kv->release(far, 2);
+  c.check();
+}
+
 TEST(PrefixTree, TwoWhoComputedTheSameKeepOneCopy) {
   Cache c({0}, 20);
   KvState a, b;
