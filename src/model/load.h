@@ -15,7 +15,7 @@ struct LoadOptions {
   KvType kv_type = KvType::kF16;
   int32_t context = 0;              // a cap below the model's own context length; 0: none
   bool float_path = false;          // products in float32 on dequantized weights, for checks of accuracy
-  PackedCacheOptions packed_cache;  // off unless its home is set; never used by the float path
+  PackedCacheOptions packed_cache = {};  // off unless its home is set; never used by the float path
 };
 
 // Errors name what is missing or wrong; the caller adds the file's name. The file is kept open: embedding rows are read
