@@ -1,7 +1,8 @@
 // Llama (Touvron et al., arXiv 2302.13971; Grattafiori et al., arXiv 2407.21783) and the many models that share its shape:
-// SmolLM2, Mistral, TinyLlama.
+// SmolLM2, Mistral, TinyLlama; Mixtral (arXiv 2401.04088) with a mixture of experts.
 #include <cmath>
 
+#include "model/feed_forward.h"
 #include "model/transformer.h"
 
 namespace inferens {
@@ -11,7 +12,7 @@ struct LlamaLayer {
   Vector attention_norm, ffn_norm;        // [hidden]
   Linear query, key, value;               // hidden → heads * head_dim, kv_heads * head_dim
   Linear output;                          // heads * head_dim → hidden
-  Linear gate, up, down;                  // hidden → ffn, hidden → ffn, ffn → hidden
+  FeedForward ffn;
 };
 
 class Llama final : public Transformer {
@@ -36,9 +37,7 @@ class Llama final : public Transformer {
       loader.optional_vector(prefix + "attn_v.bias", kv_width, l.value.bias);
       loader.matrix(prefix + "attn_output.weight", c.hidden, query_width, l.output);
       loader.vector(prefix + "ffn_norm.weight", c.hidden, l.ffn_norm);
-      loader.matrix(prefix + "ffn_gate.weight", c.ffn, c.hidden, l.gate);
-      loader.matrix(prefix + "ffn_up.weight", c.ffn, c.hidden, l.up);
-      loader.matrix(prefix + "ffn_down.weight", c.hidden, c.ffn, l.down);
+      load_feed_forward(loader, c, prefix, l.ffn);
     }
   }
 
@@ -54,10 +53,9 @@ class Llama final : public Transformer {
       step.rope_and_store(i, 0, query_scale);
       step.attend(i);
       step.add_product(s.attended, l.output, s.x);
-      // x += down(silu(gate(norm(x))) * up(norm(x)))
+      // x += ffn(norm(x))
       step.rms_norm(s.x, l.ffn_norm, s.normed);
-      step.gated_product(Gate::kSilu, s.normed, l.gate, l.up, s.gate);
-      step.add_product(s.gate, l.down, s.x);
+      add_feed_forward(step, s, l.ffn);
     }
   }
 

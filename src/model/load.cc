@@ -21,6 +21,14 @@ Status read_vocab_size(const GgufFile& file, ModelConfig& config) {
   return ok_status();
 }
 
+std::unique_ptr<Transformer> make_transformer(Transformer::Parts parts) {
+  const std::string& name = parts.config.architecture;
+  if (name == "gemma3") return make_gemma3(std::move(parts));
+  if (name == "qwen3" || name == "qwen3moe") return make_qwen3(std::move(parts));
+  if (name == "qwen2" || name == "qwen2moe") return make_qwen2(std::move(parts));
+  return make_llama(std::move(parts));
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Model>> load_model(std::shared_ptr<const GgufFile> file, const LoadOptions& options) {
@@ -40,8 +48,7 @@ StatusOr<std::unique_ptr<Model>> load_model(std::shared_ptr<const GgufFile> file
 
   Transformer::Parts parts{std::move(file), *config, *kernels, *element, options};
   if (options.float_path) parts.options.packed_cache.home.clear();  // larger than the model, and rarely wanted twice
-  auto make = config->architecture == "gemma3" ? make_gemma3 : config->architecture == "qwen2" ? make_qwen2 : make_llama;
-  std::unique_ptr<Transformer> model = make(std::move(parts));
+  std::unique_ptr<Transformer> model = make_transformer(std::move(parts));
   if (Status s = model->load(); !s.ok()) return s;
   spdlog::debug("kernels: {}, threads: {}", isa_name(*isa), options.threads > 0 ? options.threads : usable_cpus());
   return std::unique_ptr<Model>(std::move(model));

@@ -11,11 +11,12 @@
 namespace inferens {
 namespace {
 
-constexpr std::array<std::string_view, 3> kArchitectures = {"gemma3", "llama", "qwen2"};
+constexpr std::array<std::string_view, 6> kArchitectures = {"gemma3", "llama", "qwen2", "qwen2moe", "qwen3", "qwen3moe"};
 
 // Bounds that no known model comes near and that keep every product of two of them inside 63 bits.
 constexpr uint64_t kMaxDimension = uint64_t{1} << 24;
 constexpr uint64_t kMaxLayers = 4096;
+constexpr uint64_t kMaxExperts = 4096;
 
 // Reads keys of one architecture and keeps the first error.
 class KeyReader {
@@ -28,8 +29,9 @@ class KeyReader {
     if (!v.ok()) return fail(v.status());
     return bounded(name, *v, most);
   }
+  bool has(std::string_view key) const { return file_.find(prefix_ + std::string(key)) != nullptr; }
   int32_t positive_or(std::string_view key, uint64_t fallback, uint64_t most = kMaxDimension) {
-    if (file_.find(prefix_ + std::string(key)) != nullptr) return positive(key, most);
+    if (has(key)) return positive(key, most);
     return bounded(prefix_ + std::string(key), fallback, most);
   }
   float number_or(std::string_view key, float fallback, float least, float most) {
@@ -100,6 +102,25 @@ void read_rope(KeyReader& keys, ModelConfig& c, float default_base) {
   if (type == "none") c.rope.linear_factor = keys.number_or("rope.scale_linear", 1.0f, 1e-3f, 1e6f);
 }
 
+// Mixtral is a llama with experts; Qwen's mixtures have architectures of their own.
+void read_feed_forward(KeyReader& keys, ModelConfig& c) {
+  bool mixture = c.architecture.ends_with("moe") || (c.architecture == "llama" && keys.has("expert_count"));
+  if (!mixture) {
+    c.ffn = keys.positive_same_for_all("feed_forward_length", std::nullopt);
+    return;
+  }
+  c.experts = keys.positive("expert_count", kMaxExperts);
+  c.experts_used = keys.positive("expert_used_count", static_cast<uint64_t>(c.experts));
+  c.normalize_experts = c.architecture != "qwen2moe";
+  c.expert_scale = keys.number_or("expert_weights_scale", 1.0f, 1e-6f, 1e6f);
+  if (c.architecture == "llama") {
+    c.expert_ffn = keys.positive_same_for_all("feed_forward_length", std::nullopt);
+  } else {
+    c.expert_ffn = keys.positive("expert_feed_forward_length");
+  }
+  if (c.architecture == "qwen2moe") c.ffn = keys.positive("expert_shared_feed_forward_length");
+}
+
 void read_gemma3(KeyReader& keys, ModelConfig& c) {
   c.window = keys.positive("attention.sliding_window");
   c.window_pattern = keys.positive_or("attention.sliding_window_pattern", 6, kMaxLayers);
@@ -126,7 +147,7 @@ StatusOr<ModelConfig> read_model_config(const GgufFile& file) {
   c.context_length = keys.positive("context_length", uint64_t{1} << 30);
   c.hidden = keys.positive("embedding_length");
   c.layers = keys.positive("block_count", kMaxLayers);
-  c.ffn = keys.positive_same_for_all("feed_forward_length", std::nullopt);
+  read_feed_forward(keys, c);
   c.heads = keys.positive_same_for_all("attention.head_count", std::nullopt);
   c.kv_heads = keys.positive_same_for_all("attention.head_count_kv", static_cast<uint64_t>(c.heads));
   c.head_dim = keys.positive_or("attention.key_length", static_cast<uint64_t>(c.hidden / std::max(c.heads, 1)), 1024);

@@ -32,7 +32,12 @@ struct ModelConfig {
   int32_t kv_heads = 0;
   int32_t head_dim = 0;
   int32_t rope_dim = 0;   // rotated part of a head, even, ≤ head_dim
-  int32_t ffn = 0;
+  int32_t ffn = 0;        // of the dense feed-forward, or of the expert that all tokens share; 0: neither
+  int32_t experts = 0;      // 0: the feed-forward is dense
+  int32_t experts_used = 0;  // of them per token, ≤ experts
+  int32_t expert_ffn = 0;
+  bool normalize_experts = false;      // the weights of the experts used sum to 1
+  float expert_scale = 1.0f;           // and are multiplied by this
   float norm_epsilon = 1e-5f;
   RopeConfig rope;        // of full-attention layers
   RopeConfig local_rope;  // of sliding-window layers
@@ -42,7 +47,7 @@ struct ModelConfig {
   bool is_sliding(int32_t layer) const { return window > 0 && (layer + 1) % window_pattern != 0; }
 };
 
-// Errors name the key. Architectures: llama, qwen2, gemma3.
+// Errors name the key. Architectures: known_architectures().
 StatusOr<ModelConfig> read_model_config(const GgufFile& file);
 
 // The architectures this build has, for messages.

@@ -160,7 +160,7 @@ PackedCache::PackedCache(const PackedCacheOptions& options, const GgufFile& file
 
 const std::byte* PackedCache::payload(const MappedFile& file) { return file.bytes().data() + kPayloadOffset; }
 
-StatusOr<MappedFile> PackedCache::open() const {
+StatusOr<MappedFile> PackedCache::open(bool drop_pages) const {
   auto file = MappedFile::open(path_);
   if (!file.ok()) return file.status();
   if (file->size() != kPayloadOffset + plan_.bytes) return data_loss("it has " + std::to_string(file->size()) + " bytes, not " + std::to_string(kPayloadOffset + plan_.bytes));
@@ -172,13 +172,15 @@ StatusOr<MappedFile> PackedCache::open() const {
   if (h.version != kPackedVersion || h.layout != wanted.layout || h.payload_offset != kPayloadOffset) return data_loss("it has another layout");
   if (h.identity != wanted.identity) return data_loss("it was made from another model");
   if (h.plan_hash != plan_.hash || h.payload_bytes != plan_.bytes) return data_loss("it holds other matrices");
-  Hash found = hash_bytes(file->bytes().subspan(kPayloadOffset), *pool_);
+  Hash found = hash_bytes(file->bytes().subspan(kPayloadOffset), *pool_, [&](size_t begin, size_t length) {
+    if (drop_pages) file->drop_resident(kPayloadOffset + begin, length);
+  });
   if (std::memcmp(&found, &h.payload_hash, sizeof found) != 0) return data_loss("its content is damaged");
   return file;
 }
 
 std::optional<MappedFile> PackedCache::find() const {
-  auto file = open();
+  auto file = open(false);
   if (file.ok()) {
     ::utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);  // the time of the last use, for make_room; a read-only disk keeps the old
     return *std::move(file);
@@ -189,7 +191,11 @@ std::optional<MappedFile> PackedCache::find() const {
 
 std::optional<MappedFile> PackedCache::keep(std::span<const std::byte> bytes) const {
   Status s = write(bytes);
-  if (s.ok()) return find();
+  if (s.ok()) {
+    auto written = open(true);  // the caller's bytes are still in memory: not both
+    if (written.ok()) return *std::move(written);
+    s = written.status();
+  }
   auto level = s.code() == StatusCode::kUnavailable ? spdlog::level::debug : spdlog::level::warn;
   spdlog::log(level, "packed weights are not kept, the next start packs again: {} (--packed-cache off: do not try)", s.message());
   return std::nullopt;

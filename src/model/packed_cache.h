@@ -47,7 +47,8 @@ class PackedCache {
   PackedCache(const PackedCacheOptions& options, const GgufFile& file, PackedPlan plan, WorkerPool& pool);
   Status write(std::span<const std::byte> bytes) const;
   Status make_room() const;
-  StatusOr<MappedFile> open() const;
+  // drop_pages: gives back each page once it was verified.
+  StatusOr<MappedFile> open(bool drop_pages) const;
 
   PackedCacheOptions options_;
   PackedPlan plan_;

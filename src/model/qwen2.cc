@@ -1,6 +1,8 @@
-// Qwen2 and Qwen2.5 (Yang et al., arXiv 2407.10671): biases on queries, keys and values; rotation in halves.
+// Qwen2 and Qwen2.5 (Yang et al., arXiv 2407.10671): biases on queries, keys and values; rotation in halves. With a mixture
+// of experts, one of them shared: Qwen1.5-MoE and Qwen2-MoE.
 #include <cmath>
 
+#include "model/feed_forward.h"
 #include "model/transformer.h"
 
 namespace inferens {
@@ -10,7 +12,7 @@ struct Qwen2Layer {
   Vector attention_norm, ffn_norm;        // [hidden]
   Linear query, key, value;               // hidden → heads * head_dim, kv_heads * head_dim
   Linear output;                          // heads * head_dim → hidden
-  Linear gate, up, down;                  // hidden → ffn, hidden → ffn, ffn → hidden
+  FeedForward ffn;
 };
 
 class Qwen2 final : public Transformer {
@@ -35,9 +37,7 @@ class Qwen2 final : public Transformer {
       loader.vector(prefix + "attn_v.bias", kv_width, l.value.bias);
       loader.matrix(prefix + "attn_output.weight", c.hidden, query_width, l.output);
       loader.vector(prefix + "ffn_norm.weight", c.hidden, l.ffn_norm);
-      loader.matrix(prefix + "ffn_gate.weight", c.ffn, c.hidden, l.gate);
-      loader.matrix(prefix + "ffn_up.weight", c.ffn, c.hidden, l.up);
-      loader.matrix(prefix + "ffn_down.weight", c.hidden, c.ffn, l.down);
+      load_feed_forward(loader, c, prefix, l.ffn);
     }
   }
 
@@ -53,10 +53,9 @@ class Qwen2 final : public Transformer {
       step.rope_and_store(i, 0, query_scale);
       step.attend(i);
       step.add_product(s.attended, l.output, s.x);
-      // x += down(silu(gate(norm(x))) * up(norm(x)))
+      // x += ffn(norm(x))
       step.rms_norm(s.x, l.ffn_norm, s.normed);
-      step.gated_product(Gate::kSilu, s.normed, l.gate, l.up, s.gate);
-      step.add_product(s.gate, l.down, s.x);
+      add_feed_forward(step, s, l.ffn);
     }
   }
 

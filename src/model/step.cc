@@ -9,18 +9,6 @@
 
 namespace inferens {
 
-void Activations::resize(int64_t new_rows, int64_t new_columns, int tile_rows, bool with_fine) {
-  rows = new_rows;
-  columns = new_columns;
-  stride = round_up<int64_t>(columns, kPanelRows);
-  x = memory.ensure(static_cast<size_t>(rows * stride));
-  tiles = {nullptr, rows, columns, tile_rows};
-  fine = tiles;
-  if (columns % kBlockColumns != 0) return;
-  tiles.data = tile_memory.ensure(ActivationTiles::bytes(rows, columns));
-  if (with_fine) fine.data = fine_memory.ensure(ActivationTiles::bytes(rows, columns));
-}
-
 void StepState::prepare(std::span<const TokenSpan> new_spans, PagedKv& new_kv, const std::vector<KvGroup>& groups, int workers) {
   spans = new_spans;
   kv = &new_kv;
@@ -66,6 +54,7 @@ void StepState::prepare(std::span<const TokenSpan> new_spans, PagedKv& new_kv, c
   attended.resize(tokens, q.columns, tile);
   gate.resize(tokens, config.ffn, tile);
   up.resize(tokens, config.ffn, tile);
+  if (config.experts > 0) slots.resize(config, tokens, tile);
   last.resize(static_cast<int64_t>(wanted.size()), config.hidden, tile);
   for (int kind = 0; kind < 2; ++kind) {
     cosines[kind].ensure(static_cast<size_t>(tokens * config.rope_dim / 2));

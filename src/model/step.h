@@ -14,28 +14,14 @@
 #include "kernels/attention.h"
 #include "kernels/kernel_table.h"
 #include "kernels/matmul.h"
+#include "model/activations.h"
+#include "model/experts.h"
 #include "model/model.h"
 #include "model/model_config.h"
 #include "model/paged_kv.h"
 #include "model/weights.h"
 
 namespace inferens {
-
-// A matrix of activations: [rows, columns] f32, rows a multiple of 16 floats apart, and its int8 form once quantized.
-struct Activations {
-  Scratch<float> memory;
-  Scratch<uint8_t> tile_memory;
-  float* x = nullptr;
-  int64_t rows = 0;
-  int64_t columns = 0;
-  int64_t stride = 0;
-  ActivationTiles tiles;
-  Scratch<uint8_t> fine_memory;
-  ActivationTiles fine;  // only where a product asks for it
-  void resize(int64_t new_rows, int64_t new_columns, int tile_rows, bool with_fine = false);
-  float* row(int64_t r) const { return x + r * stride; }
-  MatmulInput as_input(bool want_fine = false) const { return {x, stride, tiles, want_fine ? fine : ActivationTiles{}, rows}; }
-};
 
 enum class Gate { kSilu, kGelu };
 
@@ -76,6 +62,7 @@ class StepState {
   Scratch<float> partials;     // [tasks * kv_heads * splits] states, only when work is split over keys
 
   Activations x, normed, q, k, v, attended, gate, up, projected, last, logits;
+  ExpertSlots slots;  // only of a mixture of experts
   Scratch<float> cosines[2], sines[2];  // [tokens, rope_dim / 2] for full and for sliding-window layers
 };
 
@@ -107,6 +94,10 @@ class Step {
   void add_normed_product(const Activations& in, const Linear& linear, const Vector& weight, Activations& x);
   // out = gate(in · gate) * (in · up), ready for products.
   void gated_product(Gate kind, const Activations& in, const Linear& gate, const Linear& up, Activations& out);
+  // x += sigmoid(in · weight) * (hidden · down), weight having one output per row.
+  void add_weighted_product(const Activations& in, const Linear& weight, const Activations& hidden, const Linear& down, Activations& x);
+  // x += the sum of what each row's experts make of it, times their weights.
+  void add_experts(Gate kind, const Activations& in, const Experts& experts, Activations& x);
 
   // Rotates queries and keys, scales queries, and writes keys and values into the pages of `layer`.
   void rope_and_store(int32_t layer, int kind, float query_scale);
@@ -124,6 +115,11 @@ class Step {
   using Sections = std::pair<int64_t, int64_t>;
   void quantize_share(Activations& a, Sections rows, bool fine = false);
   void add_bias(const Linear& linear, Activations& out, Sections columns);
+  void gather_slots(const Activations& in);
+  void quantize_slots(const Activations& a);
+  template <class F>
+  void share_panels(int64_t panels, F&& part);
+  void add_slots(Activations& x);
   void attend_task(int32_t layer, const StepState::AttentionTask& task, int32_t kv_head, int64_t split_begin, int64_t split_end,
                    float* partials);
   void attend_whole_tasks(int32_t layer);

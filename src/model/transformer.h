@@ -1,5 +1,5 @@
 // What decoder-only transformers share: memory, the pool of workers, and the frame of a step. An architecture adds its
-// weights and one function, its forward pass (llama.cc, qwen2.cc, gemma3.cc).
+// weights and one function, its forward pass (llama.cc, qwen2.cc, qwen3.cc, gemma3.cc).
 #pragma once
 
 #include <memory>
@@ -68,6 +68,7 @@ class Transformer : public Model {
 // One per architecture.
 std::unique_ptr<Transformer> make_llama(Transformer::Parts parts);
 std::unique_ptr<Transformer> make_qwen2(Transformer::Parts parts);
+std::unique_ptr<Transformer> make_qwen3(Transformer::Parts parts);
 std::unique_ptr<Transformer> make_gemma3(Transformer::Parts parts);
 
 }  // namespace inferens

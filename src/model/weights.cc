@@ -26,8 +26,25 @@ const TensorInfo* WeightLoader::expect(const std::string& name, int64_t rows, in
 
 void WeightLoader::matrix(const std::string& name, int64_t rows, int64_t columns, Linear& out) {
   const TensorInfo* t = expect(name, rows, columns);
+  if (t != nullptr) queue(*t, rows, columns, out);
+}
+
+void WeightLoader::matrices(const std::string& name, int32_t count, int64_t rows, int64_t columns, std::vector<Linear>& out) {
+  const TensorInfo* t = expect(name, count * rows, columns);
   if (t == nullptr) return;
-  out.w.format = packed_format_for(t->type, t->row_length(), float_path_);
+  out.resize(static_cast<size_t>(count));
+  TensorInfo one = *t;
+  one.shape = {static_cast<uint64_t>(columns), static_cast<uint64_t>(rows), 1, 1};
+  one.dimensions = 2;
+  size_t bytes = static_cast<size_t>(rows) * t->row_bytes();
+  for (size_t i = 0; i < out.size(); ++i) {
+    one.data = t->data.subspan(i * bytes, bytes);
+    queue(one, rows, columns, out[i]);
+  }
+}
+
+void WeightLoader::queue(const TensorInfo& t, int64_t rows, int64_t columns, Linear& out) {
+  out.w.format = packed_format_for(t.type, t.row_length(), float_path_);
   out.w.rows = rows;
   out.w.columns = columns;
   pending_.push_back({t, &out, arena_bytes_});
@@ -56,7 +73,7 @@ PackedPlan WeightLoader::plan() const {
   std::string text;
   for (const Pending& p : pending_) {
     const PackedMatrix& w = p.linear->w;
-    text += std::string(p.tensor->name) + " " + std::string(tensor_type_name(p.tensor->type));
+    text += std::string(p.tensor.name) + " " + std::string(tensor_type_name(p.tensor.type));
     for (int64_t number : {static_cast<int64_t>(w.format), w.rows, w.columns, static_cast<int64_t>(p.offset)}) text += " " + std::to_string(number);
     text += "\n";
   }
@@ -96,14 +113,14 @@ StatusOr<AlignedMemory> WeightLoader::pack_in_memory(WorkerPool& pool) {
     pool.for_each((w.rows + rows_per_piece - 1) / rows_per_piece, [&](int64_t piece, int) {
       int64_t begin = piece * rows_per_piece;
       int64_t end = std::min(begin + rows_per_piece, w.rows);
-      Status s = pack_rows(*p.tensor, w.format, begin, end, base + piece * panels_per_piece * w.bytes_per_panel());
+      Status s = pack_rows(p.tensor, w.format, begin, end, base + piece * panels_per_piece * w.bytes_per_panel());
       if (!s.ok()) {
         std::lock_guard lock(mutex);
         fail(std::move(s));
       }
       // The packed form replaces the file's bytes: never both in memory.
-      size_t row_bytes = p.tensor->row_bytes();
-      file_->drop_resident(p.tensor->data.subspan(static_cast<size_t>(begin) * row_bytes, static_cast<size_t>(end - begin) * row_bytes));
+      size_t row_bytes = p.tensor.row_bytes();
+      file_->drop_resident(p.tensor.data.subspan(static_cast<size_t>(begin) * row_bytes, static_cast<size_t>(end - begin) * row_bytes));
     });
   }
   if (!status_.ok()) return status_;

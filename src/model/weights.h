@@ -40,6 +40,8 @@ class WeightLoader {
 
   // A matrix of `rows` outputs and `columns` inputs. The Linear must stay where it is until pack().
   void matrix(const std::string& name, int64_t rows, int64_t columns, Linear& out);
+  // `count` such matrices that lie one after another in a tensor of three dimensions.
+  void matrices(const std::string& name, int32_t count, int64_t rows, int64_t columns, std::vector<Linear>& out);
   bool has(const std::string& name) const { return file_->find_tensor(name) != nullptr; }
   void vector(const std::string& name, int64_t size, Vector& out);
   void optional_vector(const std::string& name, int64_t size, Vector& out);
@@ -51,13 +53,14 @@ class WeightLoader {
 
  private:
   struct Pending {
-    const TensorInfo* tensor;
+    TensorInfo tensor;
     Linear* linear;
     size_t offset;
   };
   PackedPlan plan() const;
   void place(const std::byte* arena);
   StatusOr<AlignedMemory> pack_in_memory(WorkerPool& pool);
+  void queue(const TensorInfo& t, int64_t rows, int64_t columns, Linear& out);
   const TensorInfo* expect(const std::string& name, int64_t rows, int64_t columns);
   void fail(Status s) {
     if (status_.ok()) status_ = std::move(s);

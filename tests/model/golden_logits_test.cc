@@ -37,7 +37,7 @@ TEST(GoldenLogits, EveryFileIsWholeAndConsistent) {
       }
     }
   }
-  EXPECT_EQ(files, 11u);
+  EXPECT_EQ(files, 15u);
 }
 
 TEST(GoldenLogits, AMistakeOfOneLogitIsMeasured) {

@@ -17,7 +17,7 @@ namespace inferens {
 namespace {
 
 const char* const kTiny[] = {"llama-f32", "llama-f16-linear", "llama-q8_0-llama3", "llama-q4_0", "qwen2-q4_0", "qwen2-f16-yarn",
-                             "gemma3-q8_0", "gemma3-q4_0-linear"};
+                             "gemma3-q8_0", "gemma3-q4_0-linear", "qwen3-q8_0", "qwen3moe-q4_0", "qwen2moe-q8_0", "llama-moe-f16"};
 
 std::string tiny_path(const std::string& name) { return std::string(INFERENS_TEST_DATA) + "/model/tiny/" + name; }
 

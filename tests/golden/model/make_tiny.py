@@ -43,6 +43,26 @@ def qwen2(**changes):
     return transformers.Qwen2Config(**(SMALL | dict(rms_norm_eps=1e-6, tie_word_embeddings=True) | changes))
 
 
+def qwen3(**changes):
+    return transformers.Qwen3Config(**(SMALL | changes))
+
+
+# More experts than a few tokens reach, so that some have none; widths that are not whole panels.
+MIXTURE = dict(num_experts=7, num_experts_per_tok=3, moe_intermediate_size=32)
+
+
+def qwen3moe(**changes):
+    return transformers.Qwen3MoeConfig(**(SMALL | MIXTURE | dict(norm_topk_prob=True) | changes))
+
+
+def qwen2moe(**changes):
+    return transformers.Qwen2MoeConfig(**(SMALL | MIXTURE | dict(norm_topk_prob=False, shared_expert_intermediate_size=64) | changes))
+
+
+def mixtral(**changes):
+    return transformers.MixtralConfig(**(SMALL | dict(num_local_experts=4, num_experts_per_tok=2) | changes))
+
+
 def gemma3(full_attention, **changes):
     own = dict(vocab_size=352, num_hidden_layers=7, num_key_value_heads=1, head_dim=32, intermediate_size=64,
                tie_word_embeddings=True, rms_norm_eps=1e-6, sliding_window=16, query_pre_attn_scalar=32,
@@ -67,6 +87,10 @@ MODELS = {
     "gemma3-q8_0": (gemma3(default_rope(1_000_000.0)), "Q8_0"),
     "gemma3-q4_0-linear": (gemma3({"rope_type": "linear", "rope_theta": 1_000_000.0, "factor": 8.0},
                                   num_key_value_heads=2), "Q4_0"),
+    "qwen3-q8_0": (qwen3(head_dim=32, tie_word_embeddings=True), "Q8_0"),
+    "qwen3moe-q4_0": (qwen3moe(), "Q4_0"),
+    "qwen2moe-q8_0": (qwen2moe(tie_word_embeddings=True), "Q8_0"),
+    "llama-moe-f16": (mixtral(intermediate_size=40), "F16"),
 }
 
 
@@ -81,8 +105,10 @@ def randomize(model, rng):
                 values = rng.normal(0, 0.5, shape)
             elif "embed_tokens" in name or "lm_head" in name:
                 values = rng.normal(0, 1, shape) / (1 if "lm_head" in name else np.sqrt(shape[1]))
+            elif "experts" in name and not name.endswith("weight"):
+                values = rng.normal(0, 1.2 / np.sqrt(shape[2]), shape)
             else:
-                gain = 2.0 if ("q_proj" in name or "k_proj" in name) else 1.2
+                gain = 3.0 if "mlp.gate.weight" in name else 2.0 if ("q_proj" in name or "k_proj" in name) else 1.2
                 values = rng.normal(0, gain / np.sqrt(shape[1]), shape)
             p.copy_(torch.from_numpy(values.astype(np.float32)))
 
@@ -95,6 +121,14 @@ def gguf_state(architecture, model):
     out = {}
     for name, w in state.items():
         stem, kind = name.rsplit(".", 1)
+        if stem.endswith("mlp.experts"):
+            layer = f"blk.{stem.split('.')[2]}."
+            if kind == "gate_up_proj":
+                gate, up = np.split(w, 2, axis=1)
+                out |= {f"{layer}ffn_gate_exps.weight": np.ascontiguousarray(gate), f"{layer}ffn_up_exps.weight": np.ascontiguousarray(up)}
+            else:
+                out[f"{layer}ffn_down_exps.weight"] = np.ascontiguousarray(w)
+            continue
         if stem == "lm_head" and config.tie_word_embeddings:
             continue
         layer = ""
@@ -107,6 +141,8 @@ def gguf_state(architecture, model):
             w = reference_model.permute_rope_rows(w, heads, undo=False)
         if architecture == "gemma3" and part.endswith("norm"):
             w = w + np.float32(1)
+        if part == "ffn_gate_inp_shexp":
+            w = w.reshape(-1)
         out[f"{layer}{part}.{kind}"] = np.ascontiguousarray(w)
     return out
 
@@ -198,6 +234,18 @@ def write_rope(w, architecture, config):
         w.add_tensor("rope_freqs.weight", llama3_rope_factors(rope, config.head_dim))
 
 
+def write_experts(w, architecture, config):
+    count = getattr(config, "num_local_experts", None) or getattr(config, "num_experts", None)
+    if not count:
+        return
+    w.add_expert_count(count)
+    w.add_expert_used_count(config.num_experts_per_tok)
+    if architecture != "llama":
+        w.add_expert_feed_forward_length(config.moe_intermediate_size)
+    if architecture == "qwen2moe":
+        w.add_expert_shared_feed_forward_length(config.shared_expert_intermediate_size)
+
+
 def write_model(path, architecture, model, kind):
     config = model.config
     w = gguf.GGUFWriter(path, architecture)
@@ -209,6 +257,7 @@ def write_model(path, architecture, model, kind):
     w.add_feed_forward_length(config.intermediate_size)
     w.add_head_count(config.num_attention_heads)
     w.add_head_count_kv(config.num_key_value_heads)
+    write_experts(w, architecture, config)
     w.add_layer_norm_rms_eps(config.rms_norm_eps)
     if config.head_dim != config.hidden_size // config.num_attention_heads:
         w.add_key_length(config.head_dim)
@@ -220,7 +269,8 @@ def write_model(path, architecture, model, kind):
         write_byte_level_tokenizer(w, config.vocab_size)
     write_rope(w, architecture, config)
     for name, values in gguf_state(architecture, model).items():
-        own = gguf.GGMLQuantizationType[kind if values.ndim == 2 else "F32"]
+        plain = values.ndim == 1 or "ffn_gate_inp" in name  # converters leave routers alone
+        own = gguf.GGMLQuantizationType["F32" if plain else kind]
         w.add_tensor(name, gguf.quants.quantize(values, own), raw_dtype=own)
     w.write_header_to_file()
     w.write_kv_data_to_file()
@@ -232,7 +282,7 @@ def make(index, name):
     config, kind = MODELS[name]
     architecture = name.split("-")[0]
     rng = np.random.default_rng(1000 + index)
-    model = reference_model.CLASSES[architecture](config)
+    model = reference_model.model_of(config)
     randomize(model, rng)
     path = TINY / f"{name}.gguf"
     write_model(path, architecture, model, kind)

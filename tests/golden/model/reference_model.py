@@ -52,7 +52,7 @@ def config_of(g):
     common = dict(
         vocab_size=int(g.tensors["token_embd.weight"].shape[1]),
         hidden_size=hidden,
-        intermediate_size=int(g.own("feed_forward_length")),
+        intermediate_size=int(g.own("feed_forward_length", 1)),
         num_hidden_layers=int(g.own("block_count")),
         num_attention_heads=heads,
         num_key_value_heads=int(g.own("attention.head_count_kv", heads)),
@@ -63,8 +63,22 @@ def config_of(g):
         rope_parameters=rope_parameters(g),
         pad_token_id=None, bos_token_id=None, eos_token_id=None,
     )
+    experts = int(g.own("expert_count", 0))
+    if experts:
+        common |= {"num_experts_per_tok": int(g.own("expert_used_count"))}
+        if g.architecture == "llama":
+            return transformers.MixtralConfig(**common, num_local_experts=experts)
+        common |= {"num_experts": experts, "moe_intermediate_size": int(g.own("expert_feed_forward_length"))}
     if g.architecture == "llama":
         return transformers.LlamaConfig(**common)
+    if g.architecture == "qwen2moe":
+        return transformers.Qwen2MoeConfig(
+            **common, use_sliding_window=False, norm_topk_prob=False,
+            shared_expert_intermediate_size=int(g.own("expert_shared_feed_forward_length")))
+    if g.architecture == "qwen3":
+        return transformers.Qwen3Config(**common, use_sliding_window=False)
+    if g.architecture == "qwen3moe":
+        return transformers.Qwen3MoeConfig(**common, use_sliding_window=False, norm_topk_prob=True)
     if g.architecture == "qwen2":
         return transformers.Qwen2Config(**common, use_sliding_window=False)
     if g.architecture == "gemma3":
@@ -79,16 +93,26 @@ def config_of(g):
 
 
 CLASSES = {
-    "llama": transformers.LlamaForCausalLM,
-    "qwen2": transformers.Qwen2ForCausalLM,
-    "gemma3": transformers.Gemma3ForCausalLM,
+    "LlamaConfig": transformers.LlamaForCausalLM,
+    "MixtralConfig": transformers.MixtralForCausalLM,
+    "Qwen2Config": transformers.Qwen2ForCausalLM,
+    "Qwen2MoeConfig": transformers.Qwen2MoeForCausalLM,
+    "Qwen3Config": transformers.Qwen3ForCausalLM,
+    "Qwen3MoeConfig": transformers.Qwen3MoeForCausalLM,
+    "Gemma3TextConfig": transformers.Gemma3ForCausalLM,
 }
+
+
+def model_of(config):
+    return CLASSES[type(config).__name__](config)
 
 LAYER_NAMES = {
     "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
     "attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
     "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
     "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+    "ffn_gate_inp": "mlp.gate", "ffn_gate_inp_shexp": "mlp.shared_expert_gate", "ffn_gate_shexp": "mlp.shared_expert.gate_proj",
+    "ffn_up_shexp": "mlp.shared_expert.up_proj", "ffn_down_shexp": "mlp.shared_expert.down_proj",
 }
 GEMMA3_LAYER_NAMES = LAYER_NAMES | {
     "post_attention_norm": "post_attention_layernorm", "ffn_norm": "pre_feedforward_layernorm",
@@ -117,7 +141,17 @@ def state_of(g, config):
             w = permute_rope_rows(w, heads, undo=True)
         if g.architecture == "gemma3" and name.endswith("norm.weight"):
             w = w - np.float32(1)  # the file holds 1 + w, transformers adds the 1 itself
+        if "_exps." in name:
+            continue  # below
+        if ".ffn_gate_inp_shexp." in name:
+            w = w.reshape(1, -1)
         state[transformers_name(g.architecture, name)] = torch.from_numpy(w.copy())
+    for name in g.tensors:  # transformers keeps an expert's gate above its up, in one matrix
+        if name.endswith("ffn_gate_exps.weight"):
+            gate, up, down = (g.weight(name.replace("_gate_", f"_{part}_")) for part in ("gate", "up", "down"))
+            experts = f"model.layers.{name.split('.')[1]}.mlp.experts."
+            state[experts + "gate_up_proj"] = torch.from_numpy(np.concatenate([gate, up], axis=1))
+            state[experts + "down_proj"] = torch.from_numpy(down)
     if config.tie_word_embeddings:
         state["lm_head.weight"] = state["model.embed_tokens.weight"]
     return state
@@ -131,7 +165,7 @@ def load(path, config=None):
     config = config or config_of(g)
     config._attn_implementation = "eager"
     torch.set_default_dtype(torch.float32)
-    model = CLASSES[g.architecture](config)
+    model = model_of(config)
     model.load_state_dict(state_of(g, config), strict=True)
     return g, model.eval()
 
