@@ -15,7 +15,7 @@ mkdir -p "$work"
 flags="-std=c++20 -O1 -ffp-contract=off -I$source_dir/src -I$source_dir/include -I$gtest/include -I$gtest"
 sources="$gtest/src/gtest-all.cc $gtest/src/gtest_main.cc $source_dir/tests/kernels/matmul_test.cc
   $(ls "$source_dir"/src/formats/*.cc) $source_dir/src/kernels/isa.cc $source_dir/src/kernels/kernel_table.cc
-  $source_dir/src/kernels/pack.cc $source_dir/src/kernels/matmul.cc $source_dir/src/kernels/portable/kernels.cc
+  $source_dir/src/kernels/pack.cc $source_dir/src/kernels/row_block_rare.cc $source_dir/src/kernels/matmul.cc $source_dir/src/kernels/portable/kernels.cc
   $(ls "$source_dir"/src/base/*.cc | grep -v '/log\.cc$')"
 objects=""
 for s in $sources; do
