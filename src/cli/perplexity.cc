@@ -22,12 +22,12 @@ namespace {
 constexpr const char* kDescription =
     "Measure how well a model predicts a text\n"
     "The text is cut into windows; the perplexity is the exponential of the mean negative log-probability of each next "
-    "token. With --save and --against, two runs over the same text are compared token by token: the divergence of a "
+    "token. With --save and --kl-against, two runs over the same text are compared token by token: the divergence of a "
     "quantization, a KV type or a kernel from a reference.";
 constexpr const char* kExamples =
     "  inferens perplexity smollm2 wiki.txt\n"
     "  inferens perplexity smollm2 wiki.txt --float-path --save reference.logprobs\n"
-    "  inferens perplexity smollm2 wiki.txt --against reference.logprobs";
+    "  inferens perplexity smollm2 wiki.txt --kl-against reference.logprobs";
 
 constexpr size_t kMaxText = size_t{256} << 20;
 constexpr int32_t kWindow = 512;
@@ -139,7 +139,7 @@ void add_perplexity(Verbs& verbs) {
   add_integer(verb, "--score-from", flags->score_from, 0, 1 << 20, "Leave the first N predictions of each window out (default 0)");
   add_integer(verb, "--max-tokens", flags->max_tokens, 2, int64_t{1} << 40, "Use only the first N tokens of the text");
   add_text(verb, "--save", flags->save, "PATH", "Write the log-probabilities of every scored position there")->configurable(false);
-  add_text(verb, "--against", flags->against, "PATH", "Compare with such a file of another run over the same text")->configurable(false);
+  add_text(verb, "--kl-against", flags->against, "PATH", "Compare with such a file of another run over the same text")->configurable(false);
   add_switch(verb, "--json", flags->json, "Print a JSON object")->configurable(false);
   add_load_flags(verb, flags->load);
   verbs.on_chosen(verb, [flags] { return perplexity(*flags); });

@@ -13,11 +13,19 @@ constexpr int kAttentionTile = 64;
 // splitting the work over threads does not change a bit.
 constexpr int kSplitPages = 16;
 
-enum class KvElement : uint8_t { kF32, kF16, kBf16 };
-constexpr size_t kv_element_bytes(KvElement e) { return e == KvElement::kF32 ? 4 : 2; }
+// kQ8_0: int8 under one f16 scale per token and kKvBlock dimensions (the last block of a head may be half of that).
+enum class KvElement : uint8_t { kF32, kF16, kBf16, kQ8_0 };
+constexpr int kKvBlock = 32;
+constexpr int kv_blocks(int head_dim) { return (head_dim + kKvBlock - 1) / kKvBlock; }
 
-// One KV head of one layer inside a page: K as [head_dim][64 tokens], V as [64 tokens][head_dim].
-constexpr size_t kv_head_bytes(KvElement e, int head_dim) { return kv_element_bytes(e) * 2 * kAttentionTile * static_cast<size_t>(head_dim); }
+// One KV head of one layer inside a page: the keys as [head_dim][64 tokens], then the values as [64 tokens][head_dim].
+// Behind the keys of kQ8_0 lie their scales [blocks][64 tokens], behind the values theirs, [64 tokens][blocks].
+constexpr size_t kv_half_bytes(KvElement e, int head_dim) {
+  auto values = static_cast<size_t>(kAttentionTile * head_dim);
+  if (e == KvElement::kQ8_0) return values + static_cast<size_t>(kAttentionTile * kv_blocks(head_dim)) * 2;
+  return values * (e == KvElement::kF32 ? 4 : 2);
+}
+constexpr size_t kv_head_bytes(KvElement e, int head_dim) { return 2 * kv_half_bytes(e, head_dim); }
 
 // One query row: a token's query vector for one head, already scaled.
 struct QueryRow {

@@ -18,7 +18,7 @@ struct Strip;
 
 constexpr int kMaxTileRows = 16;
 constexpr int kMaxPackedRows = 8;  // dot_packed exists for 1 … this many rows
-constexpr int kKvElements = 3;
+constexpr int kKvElements = 4;
 
 // Neighbouring panels that meet the activations together, so that these are read once for all of them.
 constexpr int kMaxPanelRun = 4;

@@ -39,14 +39,12 @@ StatusOr<std::unique_ptr<Model>> load_model(std::shared_ptr<const GgufFile> file
     return unsupported(std::to_string(config->heads / config->kv_heads) + " query heads per KV head; at most " + std::to_string(kMaxQueryRows));
   }
   if (options.context > 0) config->context_length = std::min(config->context_length, options.context);
-  auto element = kv_element_for(options.kv_type);
-  if (!element.ok()) return element.status();
   auto isa = choose_isa();
   if (!isa.ok()) return isa.status();
   auto kernels = kernels_for(*isa);
   if (!kernels.ok()) return kernels.status();
 
-  Transformer::Parts parts{std::move(file), *config, *kernels, *element, options};
+  Transformer::Parts parts{std::move(file), *config, *kernels, kv_element_for(options.kv_type), options};
   if (options.float_path) parts.options.packed_cache.home.clear();  // larger than the model, and rarely wanted twice
   std::unique_ptr<Transformer> model = make_transformer(std::move(parts));
   if (Status s = model->load(); !s.ok()) return s;

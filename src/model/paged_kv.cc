@@ -17,14 +17,14 @@ const char* kv_type_name(KvType t) {
   return "unknown";
 }
 
-StatusOr<KvElement> kv_element_for(KvType type) {
+KvElement kv_element_for(KvType type) {
   switch (type) {
     case KvType::kF32: return KvElement::kF32;
     case KvType::kF16: return KvElement::kF16;
     case KvType::kBf16: return KvElement::kBf16;
-    case KvType::kQ8_0: break;
+    case KvType::kQ8_0: return KvElement::kQ8_0;
   }
-  return unsupported(std::string("KV type ") + kv_type_name(type) + " is not offered; use f32, f16 or bf16");
+  return KvElement::kF16;
 }
 
 std::vector<KvGroup> kv_groups_of(const ModelConfig& config, KvElement element) {

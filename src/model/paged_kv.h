@@ -12,7 +12,7 @@
 
 namespace inferens {
 
-StatusOr<KvElement> kv_element_for(KvType type);
+KvElement kv_element_for(KvType type);
 
 // The groups of a configuration: full-attention layers first, then sliding-window layers. Empty groups are left out.
 std::vector<KvGroup> kv_groups_of(const ModelConfig& config, KvElement element);

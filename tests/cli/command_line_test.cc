@@ -232,7 +232,7 @@ TEST_F(CommandLine, PerplexityIsMeasuredAndComparedWithAnotherRun) {
   EXPECT_THAT(run_cli({"perplexity", model(), text, "--window", "64"}).out, HasSubstr("perplexity    "));
   std::string saved = home_ + "/reference";
   EXPECT_EQ(run_cli({"perplexity", model(), text, "--window", "64", "--save", saved}).code, 0);
-  Json against = Json::parse(run_cli({"perplexity", model(), text, "--window", "64", "--against", saved, "--json"}).out);
+  Json against = Json::parse(run_cli({"perplexity", model(), text, "--window", "64", "--kl-against", saved, "--json"}).out);
   EXPECT_LT(std::abs(against["divergence"]["mean_kl"].get<double>()), 1e-4);
   expect_error(run_cli({"perplexity", model(), "/no/such/text"}), 1, "/no/such/text");
   expect_error(run_cli({"perplexity", model(), text, "--window", "8", "--score-from", "7"}), 2, "--score-from");

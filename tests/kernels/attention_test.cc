@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -39,8 +40,21 @@ struct Cache {
       for (auto& x : k) x = static_cast<float>(random.normal());
       for (auto& x : v) x = static_cast<float>(random.normal());
       kernels.write_kv[static_cast<int>(e)](k.data(), v.data(), dim, t % kAttentionTile, pages.back().data());
-      for (float x : k) keys.push_back(stored(x));
-      for (float x : v) values.push_back(stored(x));
+      keep(k, keys);
+      keep(v, values);
+    }
+  }
+  void keep(const std::vector<float>& x, std::vector<double>& out) const {
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (element != KvElement::kQ8_0) {
+        out.push_back(stored(x[i]));
+        continue;
+      }
+      float largest = 0;
+      size_t first = i / kKvBlock * kKvBlock;
+      for (size_t j = first; j < std::min(first + kKvBlock, x.size()); ++j) largest = std::max(largest, std::fabs(x[j]));
+      float scale = half_to_float(float_to_half(largest / 127.0f));
+      out.push_back(std::clamp(std::nearbyint(x[i] * (1.0f / scale)), -127.0f, 127.0f) * static_cast<double>(scale));
     }
   }
   double stored(float x) const {
@@ -117,7 +131,7 @@ class AttentionOnEveryIsa : public testing::TestWithParam<Isa> {
 };
 
 TEST_P(AttentionOnEveryIsa, EqualsPlainArithmeticForEveryElementHeadSizeAndWindow) {
-  for (KvElement element : {KvElement::kF32, KvElement::kF16, KvElement::kBf16}) {
+  for (KvElement element : {KvElement::kF32, KvElement::kF16, KvElement::kBf16, KvElement::kQ8_0}) {
     for (int dim : {16, 48, 64, 80, 128, 256}) {
       int tokens = dim == 64 ? 2300 : 150;  // 2300: more than two splits
       Cache cache(kernels(), dim, element, tokens, static_cast<uint64_t>(dim));
@@ -140,7 +154,7 @@ TEST_P(AttentionOnEveryIsa, EqualsPlainArithmeticForEveryElementHeadSizeAndWindo
 }
 
 TEST_P(AttentionOnEveryIsa, ARowsBitsDoNotDependOnTheRowsThatComeWithIt) {
-  for (KvElement element : {KvElement::kF32, KvElement::kF16, KvElement::kBf16}) {
+  for (KvElement element : {KvElement::kF32, KvElement::kF16, KvElement::kBf16, KvElement::kQ8_0}) {
     for (int64_t window : {0, 70}) {
       constexpr int kDim = 64;
       Cache cache(kernels(), kDim, element, 1500, 5);

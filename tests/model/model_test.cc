@@ -92,7 +92,7 @@ TEST_P(TinyModel, LogitsAreTheSameBitsHoweverThePromptIsCut) {
   auto expected = golden::read(tiny_path(GetParam()) + std::string(".logits"));
   const auto& tokens = expected.runs.front().tokens;
   auto n = static_cast<int32_t>(tokens.size());
-  for (KvType kv : {KvType::kF32, KvType::kF16, KvType::kBf16}) {
+  for (KvType kv : {KvType::kF32, KvType::kF16, KvType::kBf16, KvType::kQ8_0}) {
     LoadOptions options;
     options.kv_type = kv;
     auto model = load(tiny_path(GetParam()) + std::string(".gguf"), options);

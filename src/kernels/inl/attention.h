@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "formats/half.h"
 #include "kernels/attention.h"
 #include "kernels/inl/math.h"
 
@@ -19,6 +20,26 @@ inline typename V::F load_kv(const std::byte* base, size_t index) {
   if constexpr (kElement == KvElement::kF32) return V::load(reinterpret_cast<const float*>(base) + index);
   if constexpr (kElement == KvElement::kF16) return V::load_f16(reinterpret_cast<const uint16_t*>(base) + index);
   if constexpr (kElement == KvElement::kBf16) return V::load_bf16(reinterpret_cast<const uint16_t*>(base) + index);
+  if constexpr (kElement == KvElement::kQ8_0) return V::load_i8(reinterpret_cast<const int8_t*>(base) + index);  // times its scale
+}
+
+inline uint16_t* kv_scales(std::byte* half, int head_dim) { return reinterpret_cast<uint16_t*>(half + kAttentionTile * head_dim); }
+inline const uint16_t* kv_scales(const std::byte* half, int head_dim) { return reinterpret_cast<const uint16_t*>(half + kAttentionTile * head_dim); }
+
+// Dimension d of the keys of 16 tokens from `token` on. Products with scales are exact.
+template <class V, KvElement kElement>
+inline typename V::F load_keys(const std::byte* k, int head_dim, int d, int token) {
+  auto keys = load_kv<V, kElement>(k, static_cast<size_t>(d * kAttentionTile + token));
+  if constexpr (kElement == KvElement::kQ8_0) keys = V::mul(keys, V::load_f16(kv_scales(k, head_dim) + d / kKvBlock * kAttentionTile + token));
+  return keys;
+}
+
+// 16 dimensions of the value of one token from d on.
+template <class V, KvElement kElement>
+inline typename V::F load_value(const std::byte* v, int head_dim, int token, int d) {
+  auto value = load_kv<V, kElement>(v, static_cast<size_t>(token * head_dim + d));
+  if constexpr (kElement == KvElement::kQ8_0) value = V::mul(value, V::set(half_to_float(kv_scales(v, head_dim)[token * kv_blocks(head_dim) + d / kKvBlock])));
+  return value;
 }
 
 // scores[r][64] = q_r · K for R rows.
@@ -32,7 +53,7 @@ inline void score_page(const QueryRow* rows, int head_dim, const std::byte* k, f
   for (int d = 0; d < head_dim; ++d) {
     typename V::F key[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) key[v] = load_kv<V, kElement>(k, static_cast<size_t>(d * kAttentionTile + 16 * v));
+    for (int v = 0; v < 4; ++v) key[v] = load_keys<V, kElement>(k, head_dim, d, 16 * v);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       auto q = V::set(rows[r].q[d]);
@@ -57,7 +78,7 @@ inline void weigh_values(const float* weights, const std::byte* v, int head_dim,
   for (int t = lo; t < hi; ++t) {
     typename V::F value[N];
 #pragma GCC unroll 4
-    for (int i = 0; i < N; ++i) value[i] = load_kv<V, kElement>(v, static_cast<size_t>(t * head_dim + d0 + 16 * i));
+    for (int i = 0; i < N; ++i) value[i] = load_value<V, kElement>(v, head_dim, t, d0 + 16 * i);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       auto w = V::set(weights[r * kAttentionTile + t]);
@@ -138,8 +159,13 @@ void attend_page(const AttentionRows& a, const std::byte* k, const std::byte* v,
 constexpr int kWidenFromRows = 8;
 
 template <class V, KvElement kElement>
-void widen(const std::byte* from, int count, float* to) {
-  for (int i = 0; i < count; i += 16) V::store(to + i, load_kv<V, kElement>(from, static_cast<size_t>(i)));
+void widen(const std::byte* k, const std::byte* v, int head_dim, float* wide_k, float* wide_v) {
+  for (int d = 0; d < head_dim; ++d) {
+    for (int t = 0; t < kAttentionTile; t += 16) V::store(wide_k + d * kAttentionTile + t, load_keys<V, kElement>(k, head_dim, d, t));
+  }
+  for (int t = 0; t < kAttentionTile; ++t) {
+    for (int d = 0; d < head_dim; d += 16) V::store(wide_v + t * head_dim + d, load_value<V, kElement>(v, head_dim, t, d));
+  }
 }
 
 // The partial state of split `split`: fills `state` for a.count rows; rows that see no key there keep maximum = -inf.
@@ -159,10 +185,9 @@ void attend_split(const AttentionRows& a, int64_t split, float* scratch, const A
   float* wide = scratch + kMaxQueryRows * kAttentionTile;
   for (int64_t page = begin; page <= end; ++page) {
     const std::byte* k = a.pages[page];
-    const std::byte* v = k + kv_element_bytes(kElement) * static_cast<size_t>(tile);
+    const std::byte* v = k + kv_half_bytes(kElement, a.head_dim);
     if (kElement != KvElement::kF32 && a.count >= kWidenFromRows) {
-      widen<V, kElement>(k, tile, wide);
-      widen<V, kElement>(v, tile, wide + tile);
+      widen<V, kElement>(k, v, a.head_dim, wide, wide + tile);
       attend_page<V, KvElement::kF32>(a, reinterpret_cast<const std::byte*>(wide), reinterpret_cast<const std::byte*>(wide + tile),
                                       page * kAttentionTile, weights, state);
     } else {
@@ -195,16 +220,50 @@ void finish_row(float sum, const float* values, int head_dim, float* out) {
   for (int d = 0; d < head_dim; d += 16) V::store(out + d, V::mul(V::load(values + d), inverse));
 }
 
+// One block of up to kKvBlock values as int8; returns its scale as f16.
+template <class V>
+inline uint16_t quantize_kv_block(const float* x, int count, int8_t* q) {
+  float largest = 0;
+  for (int i = 0; i < count; i += 16) {
+    float l = V::reduce_max(V::abs(V::load(x + i)));
+    largest = l > largest ? l : largest;
+  }
+  uint16_t scale = float_to_half(largest / 127.0f);
+  float kept = half_to_float(scale);
+  auto inverse = V::set(kept > 0 ? 1.0f / kept : 0.0f);
+  // A scale that was rounded down, a denormal one by much, would give more than 127.
+  for (int i = 0; i < count; i += 16) {
+    auto scaled = V::min(V::max(V::mul(V::load(x + i), inverse), V::set(-127.0f)), V::set(127.0f));
+    V::store_i8(q + i, V::round_to_int(scaled));
+  }
+  return scale;
+}
+
+template <class V>
+void write_kv_q8(const float* k, const float* v, int head_dim, int slot, std::byte* block) {
+  std::byte* values = block + kv_half_bytes(KvElement::kQ8_0, head_dim);
+  auto* keys = reinterpret_cast<int8_t*>(block);
+  int8_t key[kKvBlock];
+  for (int b = 0; b < kv_blocks(head_dim); ++b) {
+    int d = b * kKvBlock, count = head_dim - d < kKvBlock ? head_dim - d : kKvBlock;
+    kv_scales(block, head_dim)[b * kAttentionTile + slot] = quantize_kv_block<V>(k + d, count, key);
+    for (int i = 0; i < count; ++i) keys[(d + i) * kAttentionTile + slot] = key[i];
+    kv_scales(values, head_dim)[slot * kv_blocks(head_dim) + b] =
+        quantize_kv_block<V>(v + d, count, reinterpret_cast<int8_t*>(values) + slot * head_dim + d);
+  }
+}
+
 // One token's key and value of one head into its page block: K goes into column `slot`, V into row `slot`.
 template <class V, KvElement kElement>
 void write_kv(const float* k, const float* v, int head_dim, int slot, std::byte* block) {
+  if constexpr (kElement == KvElement::kQ8_0) return write_kv_q8<V>(k, v, head_dim, slot, block);
   alignas(64) uint16_t half[16];
   for (int d = 0; d < head_dim; d += 16) {
     if constexpr (kElement == KvElement::kF32) {
       auto* to = reinterpret_cast<float*>(block);
       for (int i = 0; i < 16; ++i) to[(d + i) * kAttentionTile + slot] = k[d + i];
       V::store(to + head_dim * kAttentionTile + slot * head_dim + d, V::load(v + d));
-    } else {
+    } else if constexpr (kElement != KvElement::kQ8_0) {
       auto* to = reinterpret_cast<uint16_t*>(block);
       auto narrow = [](uint16_t* p, typename V::F x) {
         if constexpr (kElement == KvElement::kF16) V::store_f16(p, x);

@@ -59,6 +59,7 @@ KernelTable make_table(Isa isa) {
   fill_element<V, KvElement::kF32>(t);
   fill_element<V, KvElement::kF16>(t);
   fill_element<V, KvElement::kBf16>(t);
+  fill_element<V, KvElement::kQ8_0>(t);
   t.merge_row = merge_row<V>;
   t.finish_row = finish_row<V>;
   return t;
