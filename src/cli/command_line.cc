@@ -106,6 +106,8 @@ int run_command_line(int argc, const char* const* argv) {
   Verbs verbs(app);
   add_run(verbs);
   add_serve(verbs);
+  add_ps(verbs);
+  add_stop(verbs);
   add_pull(verbs);
   add_list(verbs);
   add_show(verbs);

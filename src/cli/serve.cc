@@ -38,6 +38,7 @@ struct Flags {
   std::optional<double> memory;
   std::optional<int64_t> keep_alive;
   std::optional<int64_t> drain;
+  std::optional<int64_t> queue;
   bool lenient = false;
   LoadFlags load;
 };
@@ -53,6 +54,7 @@ StatusOr<ModelSpec> spec_of(ModelStore& store, const Flags& flags, const std::st
   auto options = generator_options(flags.load, model->path);
   if (!options.ok()) return options.status();
   options->kv_memory = bytes_of_gigabytes(flags.kv_memory);
+  options->max_queued = static_cast<int32_t>(flags.queue.value_or(0));
   return ModelSpec{named ? argument.substr(0, equals) : model->name, std::move(*options)};
 }
 
@@ -67,6 +69,7 @@ std::function<std::vector<ModelSpec>()> store_models(const Flags& flags) {
       auto options = generator_options(flags.load, store.model_path(manifest));
       if (!options.ok()) continue;
       options->kv_memory = bytes_of_gigabytes(flags.kv_memory);
+      options->max_queued = static_cast<int32_t>(flags.queue.value_or(0));
       specs.push_back({manifest.name, std::move(*options), manifest.source});
     }
     return specs;
@@ -127,6 +130,7 @@ void add_serve(Verbs& verbs) {
   add_number(verb, "--kv-memory", flags->kv_memory, 0, kMaxGigabytes, "Gigabytes for keys and values of each model (default: a share of the machine's memory)");
   add_number(verb, "--memory", flags->memory, 0, kMaxGigabytes, "Gigabytes that all models in memory may take together; 0: no limit (default)");
   add_integer(verb, "--keep-alive", flags->keep_alive, -1, kMaxSeconds, "Seconds that an idle model stays in memory; -1: always (default: -1 for models that are named, else 300)");
+  add_integer(verb, "--queue", flags->queue, 1, 1'000'000, "Requests that may wait for each model; more are told to come back later with 429 (default 1024)");
   add_integer(verb, "--drain", flags->drain, 0, kMaxSeconds, "Seconds that running answers have after SIGTERM (default 30)");
   add_switch(verb, "--lenient", flags->lenient, "Ignore request fields that are not known instead of refusing them");
   add_load_flags(verb, flags->load);

@@ -7,6 +7,8 @@ namespace inferens {
 
 void add_run(Verbs& verbs);
 void add_serve(Verbs& verbs);
+void add_ps(Verbs& verbs);
+void add_stop(Verbs& verbs);
 void add_pull(Verbs& verbs);
 void add_list(Verbs& verbs);
 void add_show(Verbs& verbs);

@@ -29,6 +29,7 @@ struct GeneratorOptions {
   int32_t context = 0;     // tokens; 0: what the model was made for, as far as kv_memory holds it
   KvType kv_type = KvType::kF16;
   size_t kv_memory = 0;       // bytes for keys and values; 0: a share of the machine's memory
+  int32_t max_queued = 0;     // requests that may wait for their turn; 0: as SchedulerOptions says
   bool float_path = false;    // products in float32 instead of int8 (checks of accuracy)
   std::string packed_home;    // $INFERENS_HOME, where packed weights are kept for the next start; empty: they are not
   std::string chat_template;  // Jinja source in place of the model's own; empty: the model's own

@@ -109,6 +109,7 @@ StatusOr<std::unique_ptr<Generator>> Generator::load(const GeneratorOptions& opt
   parts.info.kv_type = options.kv_type;
   EngineOptions engine;
   engine.context = options.context;
+  if (options.max_queued > 0) engine.scheduler.max_queued_requests = options.max_queued;
   engine.kv_bytes = options.kv_memory > 0 ? options.kv_memory : default_kv_memory(*parts.model, options.context);
   StatusOr<std::unique_ptr<Generator>> generator = make(std::move(parts), engine);
   if (!generator.ok()) return generator.status().with_context(options.model_path);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "serve/http_session.h"
+#include "serve/http_wire.h"
 
 namespace inferens {
 namespace {
@@ -117,13 +118,26 @@ struct HttpServer::State {
         continue;
       }
       if (live_sessions() >= options.limits.connections) {
-        spdlog::warn("more than {} connections; one was turned away", options.limits.connections);
-        continue;  // closes it
+        turn_away(socket);
+        continue;
       }
       auto session = make_session(std::move(socket), context, tls.get());
       sessions.push_back(session);
       session->start();
     }
+  }
+
+  // Says so where that takes no time: a socket that is new has room for it.
+  void turn_away(tcp::socket& socket) {
+    spdlog::warn("more than {} connections; one was turned away", options.limits.connections);
+    if (tls) return;
+    const ApiError error{.http = 503, .type = "server_error", .code = "server_is_overloaded", .message = "the server has as many connections as it takes; come back later", .retry_after = 1};
+    WireOptions last;
+    last.close = true;
+    error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(to_wire(error_response(error), {}, last)), ignored);
+    socket.shutdown(tcp::socket::shutdown_send, ignored);
   }
 
   size_t live_sessions() {

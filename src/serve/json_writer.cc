@@ -85,6 +85,13 @@ JsonWriter& JsonWriter::number(double value) {
   return *this;
 }
 
+JsonWriter& JsonWriter::number(float value) {
+  if (!std::isfinite(value)) return null();
+  separate();
+  append_number(out_, value);
+  return *this;
+}
+
 JsonWriter& JsonWriter::boolean(bool value) { return raw(value ? "true" : "false"); }
 JsonWriter& JsonWriter::null() { return raw("null"); }
 

@@ -20,6 +20,7 @@ class JsonWriter {
   JsonWriter& string(std::string_view text);
   JsonWriter& integer(int64_t value);
   JsonWriter& number(double value);  // the shortest text that reads back the same; what is not finite is null
+  JsonWriter& number(float value);   // the same, read back as a float
   JsonWriter& boolean(bool value);
   JsonWriter& null();
   JsonWriter& raw(std::string_view json);  // one value that is JSON already

@@ -10,6 +10,7 @@ using enum Dialect;
 constexpr Route kRoutes[] = {
     {kOpenAi, "POST", "/v1/chat/completions", Access::kKey, openai_chat},
     {kOpenAi, "POST", "/v1/completions", Access::kKey, openai_completions},
+    {kOpenAi, "POST", "/v1/embeddings", Access::kKey, openai_embeddings},
     {kOpenAi, "GET", "/v1/models", Access::kKey, list_models},
     {kOpenAi, "GET", "/v1/models/*", Access::kKey, show_model},
     {kOpenAi, "POST", "/tokenize", Access::kKey, tokenize},

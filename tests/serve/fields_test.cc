@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "serve/api/openai_call.h"
+#include "serve/api/openai_embeddings.h"
 #include "server_fixture.h"
 
 namespace inferens::testing {
@@ -12,9 +13,18 @@ using nlohmann::json;
 
 struct Endpoint {
   const char* path;
-  OpenAiTables tables;
+  std::vector<FieldInfo> fields;
   json base;
 };
+
+template <class Tables>
+std::vector<FieldInfo> fields_of(const Tables& tables) {
+  std::vector<FieldInfo> all;
+  for (const auto& table : tables) {
+    for (const auto& field : table) all.push_back(field.info);
+  }
+  return all;
+}
 
 // What some fields are allowed with only.
 json companions(std::string_view field) {
@@ -31,17 +41,17 @@ json value_of_wrong_kind(unsigned kinds) {
 class EveryFieldTest : public ServerTest {
  protected:
   static std::vector<Endpoint> endpoints() {
-    return {{"/v1/chat/completions", openai_chat_tables(), chat({})}, {"/v1/completions", openai_completion_tables(), completion({})}};
+    return {{"/v1/chat/completions", fields_of(openai_chat_tables()), chat({})},
+            {"/v1/completions", fields_of(openai_completion_tables()), completion({})},
+            {"/v1/embeddings", fields_of(openai_embedding_tables()), {{"model", "tiny"}, {"input", "Hi"}}}};
   }
 
   template <class F>
   static void for_each_field(F&& f) {
     for (const Endpoint& endpoint : endpoints()) {
-      for (const auto& table : endpoint.tables) {
-        for (const OpenAiField& field : table) {
-          SCOPED_TRACE(std::string(endpoint.path) + " " + std::string(field.info.name));
-          f(endpoint, field.info);
-        }
+      for (const FieldInfo& field : endpoint.fields) {
+        SCOPED_TRACE(std::string(endpoint.path) + " " + std::string(field.name));
+        f(endpoint, field);
       }
     }
   }

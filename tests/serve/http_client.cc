@@ -52,10 +52,15 @@ void Connection::reset() {
 void Connection::send(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n <= 0) return;
+    if (n <= 0) {
+      refused_ = true;
+      return;
+    }
     bytes.remove_prefix(static_cast<size_t>(n));
   }
 }
+
+void Connection::finish_sending() { shutdown(fd_, SHUT_WR); }
 
 bool Connection::fill() {
   std::array<char, 65536> block;

@@ -26,6 +26,8 @@ class Connection {
 
   bool connected() const { return fd_ >= 0; }
   void send(std::string_view bytes);  // as far as the server takes them
+  bool sends() const { return !refused_; }  // false: the server takes no more
+  void finish_sending();              // half a FIN: the answer can still be read
   Reply read_reply();
   // Reads until `text` was seen in what came; false: the connection ended first.
   bool read_until(std::string_view text);
@@ -42,6 +44,7 @@ class Connection {
   int fd_ = -1;
   std::string buffer_;
   bool ended_ = false;
+  bool refused_ = false;
 };
 
 std::string request_text(std::string_view method, std::string_view path, std::string_view body, std::string_view extra_headers = "");

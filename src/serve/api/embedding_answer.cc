@@ -4,7 +4,10 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/engine.h"
 #include "serve/api/generate.h"
+#include "serve/metrics.h"
+#include "serve/timelines.h"
 
 namespace inferens {
 namespace {
@@ -53,24 +56,53 @@ class EmbeddingAnswer final : public Answer {
   ErrorForm form_;
 };
 
+// What metrics and the timeline are told, in the words of a generation that makes no token.
+void record_end(RequestRecorder& recorder, const StatusOr<EmbeddingResult>& result) {
+  GenerationEvent event;
+  if (!result.ok() && result.status().code() != StatusCode::kCancelled) {
+    event.kind = GenerationEvent::Kind::kError;
+    event.error = result.status();
+    return recorder.on_event(0, event);
+  }
+  event.kind = GenerationEvent::Kind::kFinished;
+  event.finish = result.ok() ? FinishReason::kStop : FinishReason::kCancelled;
+  recorder.on_event(0, event);
+  event.kind = GenerationEvent::Kind::kDone;
+  if (result.ok()) event.usage = result->usage;
+  if (result.ok()) event.timings = result->timings;
+  event.timings.ttft = 0;  // there is no first token
+  recorder.on_event(0, event);
+}
+
+std::unique_ptr<Answer> start(const ApiContext& api, const HttpRequest& http, EmbeddingRequest request, const WriteEmbeddings& write, Nanos loading, const ModelLease& lease) {
+  auto recorder = api.timelines.recorder(http, lease->name, lease->generator->engine().clock(), 1, api.metrics.recorder(*lease, 1));
+  GenerationRequest recorded;
+  recorded.api_key_id = request.api_key_id;
+  recorded.scheduling_class = request.scheduling_class;
+  recorder->submitted(0, recorded);
+  auto place = std::make_shared<Place>();
+  auto job = lease->generator->embed(std::move(request), [place, recorder](StatusOr<EmbeddingResult>&& result) {
+    record_end(*recorder, result);
+    const std::lock_guard lock(place->mutex);
+    place->result = std::move(result);
+    if (place->wake) place->wake();
+  });
+  if (job.ok()) return std::make_unique<EmbeddingAnswer>(lease, std::move(place), std::move(*job), write, loading, http.error_form());
+  recorder->refused(0, job.status());
+  return refuse(to_api_error(job.status()), http.error_form());
+}
+
 }  // namespace
 
 void embed(ApiContext& api, const HttpRequest& http, const std::string& model, EmbeddingRequest request, CheckEmbeddings check, WriteEmbeddings write,
            const Respond& respond) {
   request.api_key_id = http.key_id;
   const Nanos asked = system_clock().now();
-  with_model(api, http, model, [request = std::move(request), check = std::move(check), write = std::move(write), form = http.error_form(), asked](const ModelLease& lease) -> std::unique_ptr<Answer> {
+  with_model(api, http, model, [&api, http = without_body(http), request = std::move(request), check = std::move(check), write = std::move(write), asked](const ModelLease& lease) -> std::unique_ptr<Answer> {
     const Nanos loading = system_clock().now() - asked;
-    EmbeddingRequest job_request = request;
-    if (Refusal r = check(*lease, job_request)) return refuse(*r, form);
-    auto place = std::make_shared<Place>();
-    auto job = lease->generator->embed(std::move(job_request), [place](StatusOr<EmbeddingResult>&& result) {
-      const std::lock_guard lock(place->mutex);
-      place->result = std::move(result);
-      if (place->wake) place->wake();
-    });
-    if (!job.ok()) return refuse(to_api_error(job.status()), form);
-    return std::make_unique<EmbeddingAnswer>(lease, std::move(place), std::move(*job), write, loading, form);
+    EmbeddingRequest checked = request;
+    if (Refusal r = check(*lease, checked)) return refuse(*r, http.error_form());
+    return start(api, http, std::move(checked), write, loading, lease);
   }, respond);
 }
 

@@ -31,6 +31,7 @@ struct ApiContext {
 
 void openai_chat(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void openai_completions(ApiContext& api, const HttpRequest& request, const Respond& respond);
+void openai_embeddings(ApiContext& api, const HttpRequest& request, const Respond& respond);
 
 void ollama_generate(ApiContext& api, const HttpRequest& request, const Respond& respond);
 void ollama_chat(ApiContext& api, const HttpRequest& request, const Respond& respond);

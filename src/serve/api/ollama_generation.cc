@@ -1,11 +1,11 @@
 // Ollama's POST /api/generate and /api/chat: call to engine request, events to lines of JSON or one object.
-#include "base/utf8.h"
 #include "serve/api/generate.h"
 #include "serve/api/messages.h"
 #include "serve/api/ollama_call.h"
 #include "serve/api/ollama_reply.h"
 #include "serve/api/openai_call.h"
 #include "serve/api/openai_reply.h"
+#include "serve/api/token_logprobs.h"
 
 namespace inferens {
 namespace {
@@ -28,29 +28,9 @@ void write_text(JsonWriter& json, const Frame& frame, std::string_view text) {
   json.key("message").begin_object().field("role", "assistant").field("content", text).end_object();
 }
 
-void write_token(JsonWriter& json, const TokenLogprob& token) {
-  json.field("token", repair_utf8(token.bytes)).field("logprob", told_logprob(token.logprob)).key("bytes").begin_array();
-  for (const char c : token.bytes) json.integer(static_cast<unsigned char>(c));
-  json.end_array();
-}
-
 void write_logprobs(JsonWriter& json, const std::vector<PositionLogprobs>& positions) {
-  json.key("logprobs").begin_array();
-  for (const PositionLogprobs& p : positions) {
-    json.begin_object();
-    write_token(json, p.chosen);
-    if (!p.top.empty()) {
-      json.key("top_logprobs").begin_array();
-      for (const TokenLogprob& t : p.top) {
-        json.begin_object();
-        write_token(json, t);
-        json.end_object();
-      }
-      json.end_array();
-    }
-    json.end_object();
-  }
-  json.end_array();
+  json.key("logprobs");
+  write_token_logprobs(json, positions, NoTopLogprobs::kLeftOut);
 }
 
 class OllamaTranslator final : public EventTranslator {

@@ -34,6 +34,7 @@ struct OpenAiCall {
   bool logprobs = false;        // chat: wanted at all
   std::optional<int32_t> top_logprobs;
   std::optional<int32_t> best_of;
+  std::string suffix;           // completions: what stands behind the gap to fill; empty: nothing to fill
   std::string reasoning_effort; // chat
 };
 

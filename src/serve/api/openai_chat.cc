@@ -1,36 +1,20 @@
 // POST /v1/chat/completions: call to engine requests, events to chat chunks or one chat completion.
 #include <map>
 
-#include "base/utf8.h"
 #include "serve/api/endpoints.h"
 #include "serve/api/openai_call.h"
 #include "serve/api/openai_generation.h"
 #include "serve/api/openai_reply.h"
+#include "serve/api/token_logprobs.h"
 #include "serve/sse.h"
 
 namespace inferens {
 namespace {
 
-void write_token(JsonWriter& json, const TokenLogprob& token) {
-  json.field("token", repair_utf8(token.bytes)).field("logprob", told_logprob(token.logprob)).key("bytes").begin_array();
-  for (const char c : token.bytes) json.integer(static_cast<unsigned char>(c));
-  json.end_array();
-}
-
 void write_logprobs(JsonWriter& json, const std::vector<PositionLogprobs>& positions) {
-  json.begin_object().key("content").begin_array();
-  for (const PositionLogprobs& p : positions) {
-    json.begin_object();
-    write_token(json, p.chosen);
-    json.key("top_logprobs").begin_array();
-    for (const TokenLogprob& t : p.top) {
-      json.begin_object();
-      write_token(json, t);
-      json.end_object();
-    }
-    json.end_array().end_object();
-  }
-  json.end_array().null_field("refusal").end_object();
+  json.begin_object().key("content");
+  write_token_logprobs(json, positions, NoTopLogprobs::kEmptyArray);
+  json.null_field("refusal").end_object();
 }
 
 class ChatStream final : public EventTranslator {

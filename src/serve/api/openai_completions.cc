@@ -1,4 +1,5 @@
-// POST /v1/completions: the older endpoint, which continues text: prompt lists, token arrays, echo, logprobs, best_of.
+// POST /v1/completions: the older endpoint, which continues text: prompt lists, token arrays, echo, logprobs,
+// best_of, filling in.
 #include <algorithm>
 #include <map>
 
@@ -7,6 +8,7 @@
 #include "serve/api/openai_call.h"
 #include "serve/api/openai_generation.h"
 #include "serve/api/openai_reply.h"
+#include "serve/fill_in.h"
 #include "serve/sse.h"
 
 namespace inferens {
@@ -210,14 +212,34 @@ class CompletionWhole final : public EventTranslator {
   std::map<int32_t, OnePrompt> prompts_;
 };
 
+Refusal fill_in(OpenAiCall& call, const Tokenizer& tokenizer) {
+  if (call.base.echo) return bad_field("suffix", "invalid_value", "'suffix' goes without 'echo': the prompt is not in front of the answer's place");
+  std::vector<TokenId> stops;
+  for (Prompt& prompt : call.prompts) {
+    const auto* const text = std::get_if<std::string>(&prompt);
+    if (text == nullptr) return bad_field("suffix", "invalid_value", "'suffix' needs prompts of text");
+    std::optional<FillInPrompt> filled = fill_in_prompt(tokenizer, *text, call.suffix, call.base.add_special_tokens);
+    if (!filled) return unsupported_field("suffix", "this model was not trained to fill in, as its vocabulary has no tokens for it");
+    prompt = std::move(filled->tokens);
+    stops = std::move(filled->stops);
+  }
+  if (!call.base.ignore_eos) call.base.stop_token_ids.insert(call.base.stop_token_ids.end(), stops.begin(), stops.end());
+  return {};
+}
+
 // A prompt without text opens a document: with BOS, or for models that have none with EOS, which then parts documents.
-Refusal check_against_model(OpenAiCall& call, const LoadedModel& model) {
-  const Tokenizer& tokenizer = model.generator->tokenizer();
+void open_empty(OpenAiCall& call, const Tokenizer& tokenizer) {
   const std::optional<TokenId> opening = tokenizer.bos() ? tokenizer.bos() : tokenizer.eos();
   for (Prompt& prompt : call.prompts) {
     const auto* const text = std::get_if<std::string>(&prompt);
     if (text != nullptr && text->empty() && opening) prompt = std::vector<TokenId>{*opening};
   }
+}
+
+Refusal check_against_model(OpenAiCall& call, const LoadedModel& model) {
+  const Tokenizer& tokenizer = model.generator->tokenizer();
+  if (!call.suffix.empty()) return fill_in(call, tokenizer);
+  open_empty(call, tokenizer);
   return {};
 }
 

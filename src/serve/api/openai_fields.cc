@@ -269,7 +269,7 @@ constexpr OpenAiField kCompletion[] = {
     {{.name = "echo", .kinds = kBoolean, .example = "true", .note = "the prompt in front of the answer; with logprobs, its logprobs too"}, [](Json v, OpenAiCall& c) -> Refusal { c.base.echo = boolean_of(v); return {}; }},
     {{.name = "best_of", .kinds = kInteger, .example = "2", .note = "≥ n, without stream; ranked by mean logprob per token", .low = 1, .high = 20}, [](Json v, OpenAiCall& c) -> Refusal { c.best_of = int32_of(v); return {}; }},
     {{.name = "add_special_tokens", .kinds = kBoolean, .example = "true"}, [](Json v, OpenAiCall& c) -> Refusal { c.base.add_special_tokens = boolean_of(v); return {}; }},
-    {{.name = "suffix", .treatment = Treatment::kRefuse, .note = "fill-in-the-middle is not offered yet", .harmless = R"("")"}},
+    {{.name = "suffix", .kinds = kString, .example = R"("")", .note = "the answer fills the gap between prompt and suffix; text prompts of models trained for it, without echo"}, [](Json v, OpenAiCall& c) -> Refusal { c.suffix = text_of(v); return {}; }},
 };
 
 constexpr std::span<const OpenAiField> kChatTables[] = {kChat, kCommon};

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "serve/api/openai_reply.h"
+#include "serve/api/token_logprobs.h"
 #include "serve/sse.h"
 
 namespace inferens {
@@ -10,26 +11,9 @@ namespace {
 
 std::string message_id(const StoredResponse& r) { return "msg_" + r.id.substr(sizeof("resp_") - 1); }
 
-void write_token(JsonWriter& json, const TokenLogprob& token) {
-  json.field("token", repair_utf8(token.bytes)).field("logprob", told_logprob(token.logprob)).key("bytes").begin_array();
-  for (const char c : token.bytes) json.integer(static_cast<unsigned char>(c));
-  json.end_array();
-}
-
 void write_logprobs(JsonWriter& json, const std::vector<PositionLogprobs>& positions) {
-  json.key("logprobs").begin_array();
-  for (const PositionLogprobs& p : positions) {
-    json.begin_object();
-    write_token(json, p.chosen);
-    json.key("top_logprobs").begin_array();
-    for (const TokenLogprob& t : p.top) {
-      json.begin_object();
-      write_token(json, t);
-      json.end_object();
-    }
-    json.end_array().end_object();
-  }
-  json.end_array();
+  json.key("logprobs");
+  write_token_logprobs(json, positions, NoTopLogprobs::kEmptyArray);
 }
 
 void write_part(JsonWriter& json, const StoredResponse& r) {
