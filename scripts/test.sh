@@ -54,7 +54,8 @@ step 'clang build with AddressSanitizer and UndefinedBehaviorSanitizer'
 fuzzers=(tests/fuzz/*_fuzz.cc)
 fuzzers=("${fuzzers[@]##*/}")
 fuzzers=("${fuzzers[@]%_fuzz.cc}")
-configure_and_build fuzz "${sanitized[@]/#/test_}" "${fuzzers[@]/#/fuzz_}" -- -DINFERENS_TESTS=ON
+[[ " ${sanitized[*]} " == *" kernels "* ]] && sanitize_kernels=ON || sanitize_kernels=OFF
+configure_and_build fuzz "${sanitized[@]/#/test_}" "${fuzzers[@]/#/fuzz_}" -- -DINFERENS_TESTS=ON -DINFERENS_SANITIZE_KERNELS="$sanitize_kernels"
 step 'ThreadSanitizer build'
 configure_and_build tsan test_base -- -DINFERENS_TESTS=ON
 step 'models'
