@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kVersion = INFERENS_VERSION;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;  // what shells give a program that Ctrl-C ended
 
 constexpr const char* kDescription =
     "inferens runs large language models on this machine: answers in the terminal, and a store of models to run.";
@@ -36,12 +37,14 @@ FILES AND SETTINGS
     system = "Answer briefly."
 
 EXIT CODES
-  0 done, 1 failed, 2 wrong usage or input. Errors are one line on standard error.
+  0 done, 1 failed, 2 wrong usage or input, 130 stopped by Ctrl-C.
+  Errors are one line on standard error.
 
 'inferens VERB --help' tells all of a verb.)";
 
 int exit_code(const Status& status) {
   if (status.ok()) return 0;
+  if (status.code() == StatusCode::kCancelled) return kExitInterrupted;
   return status.code() == StatusCode::kInvalidArgument ? kExitUsage : kExitFailed;
 }
 

@@ -11,7 +11,7 @@
 
 namespace inferens {
 
-// argv as main gets it. Returns the exit code: 0 done, 1 failed, 2 wrong usage.
+// argv as main gets it. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 int run_command_line(int argc, const char* const* argv);
 
 // What a verb's file registers with.
