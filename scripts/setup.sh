@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing; when none is, it returns at once without root and without network.
-# It only adds: nothing already installed is named to apt, and nothing may be removed.
+# It only adds: nothing already installed is named to apt, and nothing may be removed. Then fetch_sources.sh brings what
+# Debian does not have.
 #
 # usage: scripts/setup.sh [build|test|dev]     each group holds the one before it; without a word: build
 set -euo pipefail
@@ -34,7 +35,7 @@ esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   printf 'setup: this is not a Debian system; the build needs what Debian calls: %s\n' "${wanted[*]}" >&2
-  exit 0
+  exec "${BASH_SOURCE[0]%/*}/fetch_sources.sh"
 fi
 
 # dpkg-query exits 1 when a name is unknown to it; those are missing like the ones it knows and does not have.
@@ -43,7 +44,7 @@ missing=()
 for package in "${wanted[@]}"; do
   grep -qxF "installed $package" <<<"$installed" || missing+=("$package")
 done
-((${#missing[@]})) || exit 0
+((${#missing[@]})) || exec "${BASH_SOURCE[0]%/*}/fetch_sources.sh"
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
@@ -63,3 +64,4 @@ if ! apt install --no-install-recommends --no-remove "${missing[@]}" >>"$log" 2>
   tail -n 25 "$log" >&2
   fail "apt-get could not install: ${missing[*]} (Debian 12 and 13 have all of them; is the network reachable?)"
 fi
+"${BASH_SOURCE[0]%/*}/fetch_sources.sh"

@@ -73,6 +73,21 @@ struct ChatPrompt {
   bool continue_final_message = false;
 };
 
+// What the output must be. A constraint that cannot be kept is refused when the request is made, never loosened.
+struct OutputConstraint {
+  enum class Kind {
+    kJsonObject,  // any JSON object
+    kJsonSchema,  // source: a JSON Schema
+    kRegex,       // source: a regular expression for the whole output
+    kChoice,      // one of choices
+    kGrammar,     // source: rules in EBNF or GBNF, beginning with root
+  };
+  Kind kind = Kind::kJsonObject;
+  std::string source;
+  std::vector<std::string> choices;
+  std::string field = {};  // of the request that asked for it, for errors; no part of what it means
+};
+
 enum class SchedulingClass { kVoice, kChat, kAgent, kBatch };
 
 struct GenerationRequest {
@@ -92,6 +107,7 @@ struct GenerationRequest {
   int32_t logprobs = -1;         // -1: none; k: the chosen token's and the k most likely
   int32_t prompt_logprobs = -1;  // the same for prompt tokens
   bool echo = false;
+  std::optional<OutputConstraint> constraint;
   SchedulingClass scheduling_class = SchedulingClass::kChat;
   int32_t priority = 0;  // smaller runs earlier inside a class
   std::string api_key_id;

@@ -1,5 +1,6 @@
 // inferens run: one answer, or a chat.
 #include <cstdio>
+#include <optional>
 
 #include "base/environment.h"
 #include "base/file.h"
@@ -25,6 +26,7 @@ constexpr const char* kExamples =
     "  inferens run ./model.gguf --system \"Answer in French.\" --temperature 0 Hello\n"
     "  inferens run smollm2 \"Summarize this:\" - < report.txt\n"
     "  inferens run smollm2 --raw --max-tokens 20 \"Once upon a time\"\n"
+    "  inferens run smollm2 --json-schema person.json \"Invent a person\"\n"
     "  inferens run smollm2 --json --seed 7 \"Name three rivers\"";
 
 struct Flags {
@@ -33,6 +35,9 @@ struct Flags {
   std::string system;
   bool raw = false;
   bool json = false;
+  std::string format;
+  std::string json_schema;
+  std::string grammar;
   bool verbose = false;
   SamplingFlags sampling;
   LoadFlags load;
@@ -55,6 +60,20 @@ StatusOr<std::string> prompt_text(const Flags& flags) {
     text += between + part;
   }
   return text;
+}
+
+// --format, --json-schema and --grammar, of which one at most is given.
+StatusOr<std::optional<OutputConstraint>> constraint_from(const Flags& flags) {
+  using Kind = OutputConstraint::Kind;
+  const int given = !flags.format.empty() + !flags.json_schema.empty() + !flags.grammar.empty();
+  if (given == 0) return std::optional<OutputConstraint>();
+  if (given > 1) return invalid_argument("--format, --json-schema and --grammar exclude each other; give one");
+  if (!flags.format.empty()) return std::optional(OutputConstraint());
+  constexpr size_t kLargest = size_t{1} << 20;
+  const bool schema = !flags.json_schema.empty();
+  auto source = read_file(schema ? flags.json_schema : flags.grammar, kLargest);
+  if (!source.ok()) return source.status();
+  return std::optional(OutputConstraint{schema ? Kind::kJsonSchema : Kind::kGrammar, std::move(*source), {}});
 }
 
 void set_prompt(const Flags& flags, std::string text, GenerationRequest& request) {
@@ -81,6 +100,9 @@ Status answer_once(Generator& generator, const Flags& flags, const std::string& 
   if (!is_valid_utf8(*text)) return invalid_argument("the prompt is not UTF-8; convert it first, for example with iconv -t UTF-8");
   auto request = request_from(flags.sampling);
   if (!request.ok()) return request.status();
+  auto constraint = constraint_from(flags);
+  if (!constraint.ok()) return constraint.status();
+  request->constraint = std::move(*constraint);
   set_prompt(flags, std::move(*text), *request);
   uint64_t seed = request->sampling.seed;
   InterruptScope interrupt;
@@ -97,6 +119,8 @@ Status answer_once(Generator& generator, const Flags& flags, const std::string& 
 Status check_flags(const Flags& flags, bool chat) {
   if (flags.raw && !flags.system.empty()) return invalid_argument("--system needs the chat template, which --raw leaves out; write the instructions into the prompt");
   if (chat && flags.raw) return invalid_argument("--raw completes a text and has no chat; give a PROMPT");
+  if (!flags.format.empty() && flags.format != "json") return invalid_argument("--format is '" + flags.format + "'; the one format is json");
+  if (chat && !(flags.format + flags.json_schema + flags.grammar).empty()) return invalid_argument("--format, --json-schema and --grammar bind one answer; give a PROMPT");
   if (chat && flags.json) return invalid_argument("--json prints one answer; give a PROMPT");
   return request_from(flags.sampling).ok() ? ok_status() : request_from(flags.sampling).status();
 }
@@ -144,6 +168,9 @@ void add_run(Verbs& verbs) {
   add_text(verb, "--system", flags->system, "TEXT", "Instructions before the talk");
   add_switch(verb, "--raw", flags->raw, "Complete the prompt as it is, without the chat template")->configurable(false);
   add_switch(verb, "--json", flags->json, "Print one JSON object: text, finish reason, usage, timings")->configurable(false);
+  add_text(verb, "--format", flags->format, "json", "Answer with a JSON object");
+  add_text(verb, "--json-schema", flags->json_schema, "FILE", "Answer with JSON of this schema");
+  add_text(verb, "--grammar", flags->grammar, "FILE", "Answer with a sentence of this grammar (EBNF or GBNF)");
   add_switch(verb, "-v,--verbose", flags->verbose, "End with a line of timings on standard error");
   add_sampling_flags(verb, flags->sampling);
   add_load_flags(verb, flags->load);

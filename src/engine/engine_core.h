@@ -77,6 +77,8 @@ class EngineCore {
   void take_prompt_logprobs(Sequence& sequence, size_t span);
   void first_tokens(Sequence& first, std::span<const float> logits);
   void sample(Sequence& sequence, std::span<const float> logits);
+  // The tokens that the grammar and min_tokens leave to the sequence's next position; empty: all. allowed_ may hold them.
+  StatusOr<std::span<const uint32_t>> allowed_tokens(Sequence& sequence);
   void finish_embedding(Sequence& sequence, std::span<const float> hidden);
   void publish(Sequence& sequence);
   void finish_choice(Sequence& sequence, FinishReason reason, std::string stop_reason = {},
@@ -97,6 +99,7 @@ class EngineCore {
   EngineOptions options_;
   int32_t context_ = 0;
   uint64_t kv_bytes_ = 0;
+  std::vector<uint32_t> allowed_;     // scratch: token mask of the sequence that is being sampled
   std::vector<uint32_t> end_tokens_;  // token mask: those that end a generation by the model's own rules
   std::unique_ptr<KvCache> kv_;
   CostModel cost_;

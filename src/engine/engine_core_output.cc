@@ -94,6 +94,36 @@ void EngineCore::first_tokens(Sequence& first, std::span<const float> logits) {
   }
 }
 
+StatusOr<std::span<const uint32_t>> EngineCore::allowed_tokens(Sequence& sequence) {
+  const Request& request = *sequence.request;
+  const GenerationRequest& params = request.params();
+  const bool may_end = sequence.output_tokens() >= params.min_tokens;
+  if (request.spec.grammar == nullptr) {
+    return may_end ? std::span<const uint32_t>() : std::span<const uint32_t>(request.not_ending);
+  }
+  if (sequence.grammar == nullptr) {
+    std::vector<TokenId> stops = params.stop_token_ids;
+    for (TokenId id = 0; id < model_.vocab_size(); ++id) {
+      if ((end_tokens_[static_cast<size_t>(id / 32)] >> (id % 32) & 1U) != 0) stops.push_back(id);
+    }
+    StatusOr<std::unique_ptr<GrammarState>> state = GrammarState::make(request.spec.grammar, std::move(stops));
+    if (!state.ok()) return state.status();
+    sequence.grammar = std::move(*state);
+  }
+  allowed_.resize(end_tokens_.size());
+  if (Status status = sequence.grammar->fill(allowed_); !status.ok()) return status;
+  const auto any = [](uint32_t word) { return word != 0; };
+  if (!std::any_of(allowed_.begin(), allowed_.end(), any) && !sequence.grammar->complete()) {
+    return failed_precondition("the grammar leads nowhere from here: no token of this model goes on with it");
+  }
+  if (may_end) return std::span<const uint32_t>(allowed_);
+  // Where the grammar leaves nothing but the end, the end is what the request asked for, min_tokens or not.
+  bool goes_on = false;
+  for (size_t i = 0; i < allowed_.size(); ++i) goes_on |= (allowed_[i] & request.not_ending[i]) != 0;
+  for (size_t i = 0; goes_on && i < allowed_.size(); ++i) allowed_[i] &= request.not_ending[i];
+  return std::span<const uint32_t>(allowed_);
+}
+
 void EngineCore::sample(Sequence& sequence, std::span<const float> logits) {
   Request& request = *sequence.request;
   const GenerationRequest& params = request.params();
@@ -104,9 +134,13 @@ void EngineCore::sample(Sequence& sequence, std::span<const float> logits) {
     sequence.sampler->accept_prompt(request.spec.prompt);
   }
   const bool may_end = sequence.output_tokens() >= params.min_tokens;
-  const std::span<const uint32_t> allowed = may_end ? std::span<const uint32_t>() : std::span(request.not_ending);
+  const StatusOr<std::span<const uint32_t>> allowed = allowed_tokens(sequence);
+  if (!allowed.ok()) return fail(request, allowed.status());
+  const bool over = sequence.grammar != nullptr && sequence.grammar->complete() &&
+                    std::all_of(allowed->begin(), allowed->end(), [](uint32_t word) { return word == 0; });
+  if (over) return finish_choice(sequence, FinishReason::kStop);  // of a model without a token that ends
   const StatusOr<SampledToken> sampled =
-      sequence.sampler->sample(logits, allowed, static_cast<int64_t>(sequence.tokens.size()));
+      sequence.sampler->sample(logits, *allowed, static_cast<int64_t>(sequence.tokens.size()));
   if (!sampled.ok()) return fail(request, sampled.status());
   const TokenId token = sampled->token;
   sequence.sampler->accept(token);
@@ -116,6 +150,9 @@ void EngineCore::sample(Sequence& sequence, std::span<const float> logits) {
   ++counters_.generated_tokens;
   const bool ends = ends_choice(request, token);
   if (ends && !params.include_stop_in_output) return finish_choice(sequence, FinishReason::kStop, {}, {token});
+  if (sequence.grammar != nullptr && !ends) {
+    if (Status status = sequence.grammar->accept(token); !status.ok()) return fail(request, status);
+  }
   std::optional<PositionLogprobs> logprobs;
   if (params.logprobs >= 0) {
     logprobs = top_logprobs(logits, token, params.logprobs);

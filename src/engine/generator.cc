@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/grammar/grammar_service.h"
 
 namespace inferens {
 namespace {
@@ -47,6 +48,7 @@ Generator::Generator(Parts parts, std::unique_ptr<Engine> engine)
       chat_template_(std::move(parts.chat_template)),
       template_problem_(std::move(parts.template_problem)),
       info_(std::move(parts.info)),
+      grammars_(std::make_unique<GrammarService>(tokenizer_, info_.vocab_size)),
       engine_(std::move(engine)) {}
 
 Generator::~Generator() = default;
@@ -91,9 +93,21 @@ StatusOr<RequestId> Generator::generate(GenerationRequest request, EventSink sin
       out.dry_breakers.push_back(tokenizer_->encode(breaker, {.add_special = false, .parse_special = false}));
     }
   }
+  if (request.constraint) {
+    if (request.ignore_eos) {
+      return invalid_argument("ignore_eos and a constraint of the output exclude each other: the grammar says where the end is");
+    }
+    GrammarService::Result grammar = grammars_->compile(*request.constraint);
+    if (!grammar.ok()) return grammar.status();
+    out.grammar = std::move(*grammar);
+  }
   request.prompt = std::vector<TokenId>();
   out.params = std::move(request);
   return engine_->submit(std::move(out), std::move(sink));
+}
+
+void Generator::prepare(const OutputConstraint& constraint, std::function<void(Status)> done) const {
+  grammars_->compile(constraint, [done = std::move(done)](const GrammarService::Result& result) { done(result.status()); });
 }
 
 StatusOr<std::shared_ptr<EmbeddingJob>> Generator::embed(EmbeddingRequest request, EmbeddingSink sink) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 namespace inferens {
 
 class Engine;
+class GrammarService;
 struct EngineOptions;
 struct EngineStats;
 
@@ -77,7 +79,11 @@ class Generator {
   // safe.
   StatusOr<RequestId> generate(GenerationRequest request, EventSink sink);
 
-  // The same, and returns when the request has ended; the error of kError, if any, is returned and not sunk.
+  // Makes a constraint ready, so that generate() with it does not wait for its compile. `done` is called once, here or on
+  // the compiling thread, and must be quick. Its status is what generate() would refuse the constraint with.
+  void prepare(const OutputConstraint& constraint, std::function<void(Status)> done) const;
+
+  // The same as generate(), and returns when the request has ended; the error of kError, if any, is returned and not sunk.
   Status generate_and_wait(GenerationRequest request, EventSink sink);
 
   // Asks for an end. The acknowledgement is the events: kFinished (kCancelled) per choice still running, then kDone,
@@ -106,6 +112,7 @@ class Generator {
   std::shared_ptr<const ChatTemplate> chat_template_;
   Status template_problem_;
   ModelInfo info_;
+  std::unique_ptr<GrammarService> grammars_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/grammar/grammar.h"
 #include "engine/request_id.h"
 #include "engine/sequence.h"
 #include "inferens/generation.h"
@@ -23,6 +24,7 @@ struct TokenizedRequest {
   int32_t max_tokens = 0;       // ≥ 0, with the prompt inside the context
   bool embed = false;           // the prompt's last hidden state is wanted, and no output (n = 1, max_tokens = 0)
   std::vector<std::vector<TokenId>> dry_breakers;
+  std::shared_ptr<const Grammar> grammar;  // of params.constraint; null without one
   Nanos arrival = 0;  // when the front got it: tokenizing counts into TTFT
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/grammar/grammar.h"
 #include "engine/kv_cache.h"
 #include "engine/output_stream.h"
 #include "engine/sampler.h"
@@ -34,6 +35,7 @@ struct Sequence {
   int32_t prompt_tokens = 0;
   KvState kv;
   std::unique_ptr<Sampler> sampler;
+  std::unique_ptr<GrammarState> grammar;  // where the output stands; null without a constraint, and before the first token
   OutputStream output;
 
   // The scheduler's notes.

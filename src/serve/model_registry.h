@@ -68,6 +68,8 @@ class ModelRegistry {
   using Use = std::function<void(StatusOr<ModelLease>)>;
   // Calls `use` at once when the model is in memory, else on a worker once it is. not_found: there is no such model.
   void with_model(const std::string& name, Use use);
+  // On one of the threads that with_model() uses.
+  void on_worker(std::function<void()> work) { workers_->run(std::move(work)); }
   // The same, waiting; not for threads that others wait for.
   StatusOr<ModelLease> load(const std::string& name);
 

@@ -189,6 +189,25 @@ TEST_F(CommandLine, AStopTextEndsTheAnswerBeforeIt) {
   EXPECT_EQ(stopped["finish_reason"], "stop");
 }
 
+TEST_F(CommandLine, AnAnswerHasTheFormThatWasAskedFor) {
+  const std::string schema = write("s.json", R"({"type":"array","items":{"enum":[1,2]},"minItems":3,"maxItems":3})");
+  auto form = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"run", model(), "--seed", "4", "--max-tokens", "200"});
+    flags.push_back("Hello");
+    return run_cli(flags);
+  };
+  const Json list = Json::parse(form({"--json-schema", schema}).out);
+  EXPECT_EQ(list.size(), 3U) << list;
+  for (const Json& item : list) EXPECT_TRUE(item == 1 || item == 2) << list;
+  EXPECT_THAT(form({"--grammar", write("g.gbnf", "root ::= (\"left\" | \"right\") \"!\"\n")}).out, MatchesRegex("(left|right)!\n"));
+  EXPECT_EQ(form({"--format", "json"}).out.front(), '{');
+  expect_error(form({"--json-schema", write("bad.json", R"({"items":{"uniqueItems":true}})")}), 1, "#/items/uniqueItems");
+  expect_error(form({"--json-schema", "no-such-file.json"}), 1, "no-such-file.json");
+  expect_error(form({"--format", "xml"}), 1, "json");
+  expect_error(form({"--format", "json", "--json-schema", schema}), 1, "give one");
+  expect_error(run_cli({"run", model(), "--format", "json"}), 1, "PROMPT");
+}
+
 TEST_F(CommandLine, AModelIsPulledListedShownCopiedAndRemoved) {
   Outcome pulled = run_cli({"pull", model(), "--as", "tiny:f32"});
   EXPECT_EQ(pulled.code, 0) << pulled.err;

@@ -59,8 +59,9 @@ class EveryFieldTest : public ServerTest {
   static Reply try_value(const Endpoint& endpoint, const FieldInfo& field, const json& value) {
     json body = endpoint.base;
     body.update(companions(field.name));
-    // The one pair of fields that excludes each other.
+    // Pairs of fields that exclude each other: the two limits, and a constraint of the output and ignore_eos.
     if (field.name == "max_completion_tokens") body.erase("max_tokens");
+    body.erase("ignore_eos");
     body[std::string(field.name)] = value;
     return post(endpoint.path, body);
   }

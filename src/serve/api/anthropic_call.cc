@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "serve/api/messages.h"
+#include "serve/api/output_constraint.h"
 #include "serve/seed.h"
 
 namespace inferens {
@@ -45,6 +46,15 @@ Refusal take_service_tier(Json value, AnthropicCall&) {
   return bad_field("service_tier", "invalid_value", "service_tier: must be auto or standard_only");
 }
 
+Refusal take_output_config(Json value, AnthropicCall& call) {
+  static constexpr AnthropicField kFields[] = {
+      {{.name = "format", .kinds = kObject}, [](Json v, AnthropicCall& c) -> Refusal { return take_anthropic_format(v, c.base); }},
+      {{.name = "effort", .treatment = Treatment::kRefuse, .note = "reasoning is not offered yet"}},
+  };
+  static constexpr std::span<const AnthropicField> kTables[] = {kFields};
+  return parse_fields<AnthropicCall>(value.get_object(), kTables, "output_config.", false, call);
+}
+
 Refusal take_whole_cache(Json value, AnthropicCall& call) {
   Nanos ttl = 0;
   if (Refusal r = take_cache_control(value, ttl)) return r;
@@ -59,7 +69,7 @@ constexpr AnthropicField kCommon[] = {
     {{.name = "system", .kinds = kString | kArray, .example = R"("Be kind.")", .note = "a string or text blocks"}, take_anthropic_system},
     {{.name = "cache_control", .kinds = kObject, .example = R"({"type":"ephemeral"})", .note = "keeps the whole prompt, as on blocks: ttl 5m or 1h, whole pages of 64 tokens; at most 4"}, take_whole_cache},
     {{.name = "thinking", .treatment = Treatment::kRefuse, .note = "reasoning is not offered yet", .harmless = R"({"type":"disabled"})"}},
-    {{.name = "output_config", .treatment = Treatment::kRefuse, .note = "structured output and effort are not offered yet", .harmless = "{}"}},
+    {{.name = "output_config", .kinds = kObject, .example = R"({"format":{"type":"json_schema","schema":{"type":"integer"}}})", .note = "format only: json_schema, kept to the letter or refused"}, take_output_config},
     {{.name = "tools", .treatment = Treatment::kRefuse, .note = kNoTools, .harmless = "[]"}},
     {{.name = "tool_choice", .treatment = Treatment::kRefuse, .note = kNoTools, .harmless = R"({"type":"none"}|{"type":"auto"})"}},
     {{.name = "mcp_servers", .treatment = Treatment::kRefuse, .note = kFetchesNothing, .harmless = "[]"}},

@@ -13,7 +13,6 @@ constexpr double kMaxInt32 = std::numeric_limits<int32_t>::max();
 constexpr double kLeastTopP = 1e-9;
 constexpr size_t kMostStops = 5;
 constexpr std::string_view kNoTools = "tool calls are not offered yet";
-constexpr std::string_view kNoStructure = "structured output is not offered yet";
 constexpr std::string_view kTextOnly = "only text models are served";
 
 int32_t int32_of(Json value) { return static_cast<int32_t>(integer_of(value)); }
@@ -50,9 +49,9 @@ constexpr GeminiField kConfig[] = {
     {{.name = "responseLogprobs", .kinds = kBoolean, .example = "true"}, [](Json v, GeminiCall& c) -> Refusal { c.logprobs = boolean_of(v); return {}; }},
     {{.name = "logprobs", .kinds = kInteger, .example = "2", .note = "with responseLogprobs only", .low = 0, .high = 20}, [](Json v, GeminiCall& c) -> Refusal { c.top_logprobs = int32_of(v); return {}; }},
     {{.name = "thinkingConfig", .kinds = kObject, .example = R"({"thinkingBudget":0})", .note = "only without thoughts"}, take_thinking},
-    {{.name = "responseMimeType", .treatment = Treatment::kRefuse, .note = kNoStructure, .harmless = R"("text/plain"|"")"}},
-    {{.name = "responseSchema", .treatment = Treatment::kRefuse, .note = kNoStructure}},
-    {{.name = "responseJsonSchema", .treatment = Treatment::kRefuse, .note = kNoStructure}},
+    {{.name = "responseMimeType", .kinds = kString, .example = R"("application/json")", .note = "text/plain, application/json, text/x.enum"}, [](Json v, GeminiCall& c) -> Refusal { c.format.mime_type = text_of(v); return {}; }},
+    {{.name = "responseSchema", .kinds = kObject, .note = "Gemini's Schema, with responseMimeType application/json, or text/x.enum for one of its enum; kept to the letter or refused"}, [](Json v, GeminiCall& c) -> Refusal { c.format.schema = v; return {}; }},
+    {{.name = "responseJsonSchema", .kinds = kObject, .note = "a JSON Schema in its place"}, [](Json v, GeminiCall& c) -> Refusal { c.format.json_schema = v; return {}; }},
     {{.name = "responseModalities", .treatment = Treatment::kRefuse, .note = kTextOnly, .harmless = R"(["TEXT"]|[])"}},
     {{.name = "speechConfig", .treatment = Treatment::kRefuse, .note = kTextOnly}},
     {{.name = "imageConfig", .treatment = Treatment::kRefuse, .note = kTextOnly}},
@@ -90,6 +89,7 @@ Refusal parse_gemini_fields(simdjson::dom::object object, bool lenient, const st
   if (Refusal r = parse_fields<GeminiCall>(object, kGenerateTables, prefix, lenient, call, camel_case)) return r;
   if (call.top_logprobs > 0 && !call.logprobs) return bad_field("generationConfig.logprobs", "invalid_value", "'logprobs' needs 'responseLogprobs' to be true");
   if (call.logprobs) call.base.logprobs = call.top_logprobs;
+  if (Refusal r = take_gemini_format(call.format, call.base)) return r;
   if (!call.cached_content.empty() && !call.system.empty()) return bad_field("systemInstruction", "invalid_value", "'systemInstruction' cannot stand next to 'cachedContent', which has its own");
   if (!call.seed_given) call.base.sampling.seed = draw_seed();
   return {};

@@ -9,6 +9,7 @@
 #include "engine/generator.h"
 #include "inferens/generation.h"
 #include "serve/api/fields.h"
+#include "serve/api/output_constraint.h"
 #include "serve/http_message.h"
 
 namespace inferens {
@@ -21,6 +22,7 @@ struct GeminiCall {
   bool logprobs = false;  // responseLogprobs
   int32_t top_logprobs = 0;
   std::string cached_content;
+  GeminiFormat format;  // while the body is read
 };
 
 using GeminiField = Field<GeminiCall>;

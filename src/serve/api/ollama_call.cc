@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "serve/api/output_constraint.h"
 #include "serve/seed.h"
 
 namespace inferens {
@@ -115,7 +116,7 @@ constexpr OllamaField kCommon[] = {
     {{.name = "think", .kinds = kBoolean | kString, .example = "false", .note = "only false"}, [](Json v, OllamaCall& c) -> Refusal { c.think = !v.is_bool() || boolean_of(v); return {}; }},
     {{.name = "truncate", .kinds = kBoolean, .treatment = Treatment::kEcho, .example = "false", .note = kNotCut}},
     {{.name = "shift", .kinds = kBoolean, .treatment = Treatment::kEcho, .example = "false", .note = "an answer ends where the context is full"}},
-    {{.name = "format", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet", .harmless = R"("")"}},
+    {{.name = "format", .kinds = kString | kObject, .example = R"("json")", .note = "json, or a JSON Schema; kept to the letter or refused"}, [](Json v, OllamaCall& c) -> Refusal { return take_ollama_format(v, c.base); }},
 };
 
 constexpr OllamaField kGenerate[] = {

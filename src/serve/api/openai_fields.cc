@@ -6,6 +6,7 @@
 #include <string>
 
 #include "serve/api/openai_call.h"
+#include "serve/api/output_constraint.h"
 
 namespace inferens {
 namespace {
@@ -219,13 +220,13 @@ constexpr OpenAiField kCommon[] = {
     {{.name = "use_beam_search", .treatment = Treatment::kRefuse, .note = "there is no beam search", .harmless = "false"}},
     {{.name = "spaces_between_special_tokens", .treatment = Treatment::kRefuse, .harmless = "true"}},
     {{.name = "truncate_prompt_tokens", .treatment = Treatment::kRefuse, .note = "a prompt is never cut"}},
-    {{.name = "guided_json", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet"}},
-    {{.name = "guided_regex", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet"}},
-    {{.name = "guided_choice", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet"}},
-    {{.name = "guided_grammar", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet"}},
-    {{.name = "structured_outputs", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet"}},
-    {{.name = "grammar", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet"}},
-    {{.name = "response_format", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet; only {\"type\":\"text\"}", .harmless = R"({"type":"text"})"}},
+    {{.name = "response_format", .kinds = kObject, .example = R"({"type":"json_object"})", .note = "type text, json_object or json_schema; a schema that cannot be kept to the letter is refused"}, [](Json v, OpenAiCall& c) -> Refusal { return take_response_format(v, c.base); }},
+    {{.name = "structured_outputs", .kinds = kObject, .example = R"({"regex":"[0-9]+"})", .note = "one of json, json_object, regex, choice, grammar"}, [](Json v, OpenAiCall& c) -> Refusal { return take_structured_outputs(v, c.base); }},
+    {{.name = "guided_json", .kinds = kObject | kString, .example = R"({"type":"integer"})", .note = "a JSON Schema"}, [](Json v, OpenAiCall& c) -> Refusal { return constrain_to_schema("guided_json", v, c.base); }},
+    {{.name = "guided_regex", .kinds = kString, .example = R"("[0-9]+")", .note = "for the whole answer"}, [](Json v, OpenAiCall& c) -> Refusal { return constrain("guided_regex", {OutputConstraint::Kind::kRegex, std::string(text_of(v)), {}}, c.base); }},
+    {{.name = "guided_choice", .kinds = kArray, .example = R"(["yes","no"])"}, [](Json v, OpenAiCall& c) -> Refusal { return constrain_to_choice("guided_choice", v, c.base); }},
+    {{.name = "guided_grammar", .kinds = kString, .example = R"("root ::= \"a\"")", .note = "EBNF or GBNF, beginning with root"}, [](Json v, OpenAiCall& c) -> Refusal { return constrain("guided_grammar", {OutputConstraint::Kind::kGrammar, std::string(text_of(v)), {}}, c.base); }},
+    {{.name = "grammar", .kinds = kString, .example = R"("root ::= \"a\"")", .note = "the same"}, [](Json v, OpenAiCall& c) -> Refusal { return constrain("grammar", {OutputConstraint::Kind::kGrammar, std::string(text_of(v)), {}}, c.base); }},
 };
 
 constexpr OpenAiField kChat[] = {

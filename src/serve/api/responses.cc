@@ -30,7 +30,7 @@ std::string echo_of(const ResponsesCall& c) {
   c.previous_response_id.empty() ? json.null_field("previous_response_id") : json.field("previous_response_id", c.previous_response_id);
   json.key("reasoning").begin_object().null_field("effort").null_field("summary").end_object();
   json.field("service_tier", c.flex ? "flex" : "default").field("store", c.store).field("temperature", c.base.sampling.temperature);
-  json.key("text").begin_object().key("format").begin_object().field("type", "text").end_object().end_object();
+  json.key("text").begin_object().key("format").raw(c.format_json).end_object();
   json.field("tool_choice", "auto").key("tools").begin_array().end_array().field("top_logprobs", c.top_logprobs.value_or(0));
   json.field("top_p", c.base.sampling.top_p).field("truncation", "disabled");
   for (const auto& [name, value] : {std::pair("prompt_cache_key", &c.prompt_cache_key), std::pair("safety_identifier", &c.safety_identifier), std::pair("user", &c.user)}) {

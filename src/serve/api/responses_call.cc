@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "serve/api/output_constraint.h"
 #include "serve/seed.h"
 
 namespace inferens {
@@ -42,7 +43,7 @@ Refusal take_include(Json value, ResponsesCall& call) {
 
 Refusal take_text(Json value, ResponsesCall& call) {
   static constexpr ResponsesField kFields[] = {
-      {{.name = "format", .treatment = Treatment::kRefuse, .note = "structured output is not offered yet; only {\"type\":\"text\"}", .harmless = R"({"type":"text"})"}},
+      {{.name = "format", .kinds = kObject}, [](Json v, ResponsesCall& c) -> Refusal { c.format_json = simdjson::minify(v); return take_text_format(v, c.base); }},
       {{.name = "verbosity", .treatment = Treatment::kRefuse, .harmless = R"("medium")"}},
   };
   static constexpr std::span<const ResponsesField> kTables[] = {kFields};
@@ -79,7 +80,7 @@ constexpr ResponsesField kFields[] = {
     {{.name = "seed", .kinds = kInteger, .example = "7", .note = "ours: the same seed gives the same answer", .low = 0, .high = kMaxSeed}, [](Json v, ResponsesCall& c) -> Refusal { c.base.sampling.seed = static_cast<uint64_t>(integer_of(v)); c.seed_given = true; return {}; }},
     {{.name = "top_logprobs", .kinds = kInteger, .note = "with include message.output_text.logprobs", .low = 0, .high = 20}, [](Json v, ResponsesCall& c) -> Refusal { c.top_logprobs = int32_of(v); return {}; }},
     {{.name = "include", .kinds = kArray, .example = R"(["message.output_text.logprobs"])"}, take_include},
-    {{.name = "text", .kinds = kObject, .example = R"({"format":{"type":"text"}})", .note = "only format text"}, take_text},
+    {{.name = "text", .kinds = kObject, .example = R"({"format":{"type":"text"}})", .note = "format of type text, json_object or json_schema, kept to the letter or refused"}, take_text},
     {{.name = "metadata", .kinds = kObject, .treatment = Treatment::kEcho, .example = R"({"a":"b"})", .note = "≤ 16 pairs of strings"}, take_metadata},
     {{.name = "service_tier", .kinds = kString, .example = R"("flex")", .note = "flex runs in the batch class"}, take_service_tier},
     {{.name = "prompt_cache_key", .kinds = kString, .treatment = Treatment::kEcho, .example = R"("k")", .note = "prefixes are found without it"}, [](Json v, ResponsesCall& c) -> Refusal { c.prompt_cache_key = text_of(v); return {}; }},

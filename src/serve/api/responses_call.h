@@ -21,6 +21,7 @@ struct ResponsesCall {
   bool has_instructions = false;
   std::string previous_response_id;
   std::string metadata_json = "{}";
+  std::string format_json = R"({"type":"text"})";  // text.format
   std::string prompt_cache_key;
   std::string safety_identifier;
   std::string user;
