@@ -27,9 +27,7 @@ Nanos thread_cpu_time() {
 }  // namespace
 
 WorkBudget::WorkBudget(const Limits& limits)
-    : limits_(limits),
-      cpu_begin_(limits.cpu_time == INT64_MAX ? 0 : thread_cpu_time()),
-      outer_(current_budget) {
+    : limits_(limits), cpu_begin_(limits.cpu_time == INT64_MAX ? 0 : thread_cpu_time()), outer_(current_budget) {
   current_budget = this;
 }
 

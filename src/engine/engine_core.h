@@ -77,7 +77,8 @@ class EngineCore {
   void take_prompt_logprobs(Sequence& sequence, size_t span);
   void first_tokens(Sequence& first, std::span<const float> logits);
   void sample(Sequence& sequence, std::span<const float> logits);
-  // The tokens that the grammar and min_tokens leave to the sequence's next position; empty: all. allowed_ may hold them.
+  // The tokens that the grammar and min_tokens leave to the sequence's next position; empty: all. allowed_ may hold
+  // them.
   StatusOr<std::span<const uint32_t>> allowed_tokens(Sequence& sequence);
   void finish_embedding(Sequence& sequence, std::span<const float> hidden);
   void publish(Sequence& sequence);

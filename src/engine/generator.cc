@@ -95,7 +95,8 @@ StatusOr<RequestId> Generator::generate(GenerationRequest request, EventSink sin
   }
   if (request.constraint) {
     if (request.ignore_eos) {
-      return invalid_argument("ignore_eos and a constraint of the output exclude each other: the grammar says where the end is");
+      return invalid_argument(
+          "ignore_eos and a constraint of the output exclude each other: the grammar says where the end is");
     }
     GrammarService::Result grammar = grammars_->compile(*request.constraint);
     if (!grammar.ok()) return grammar.status();
@@ -107,7 +108,8 @@ StatusOr<RequestId> Generator::generate(GenerationRequest request, EventSink sin
 }
 
 void Generator::prepare(const OutputConstraint& constraint, std::function<void(Status)> done) const {
-  grammars_->compile(constraint, [done = std::move(done)](const GrammarService::Result& result) { done(result.status()); });
+  grammars_->compile(constraint,
+                     [done = std::move(done)](const GrammarService::Result& result) { done(result.status()); });
 }
 
 StatusOr<std::shared_ptr<EmbeddingJob>> Generator::embed(EmbeddingRequest request, EmbeddingSink sink) {

@@ -79,11 +79,12 @@ class Generator {
   // safe.
   StatusOr<RequestId> generate(GenerationRequest request, EventSink sink);
 
-  // Makes a constraint ready, so that generate() with it does not wait for its compile. `done` is called once, here or on
-  // the compiling thread, and must be quick. Its status is what generate() would refuse the constraint with.
+  // Makes a constraint ready, so that generate() with it does not wait for its compile. `done` is called once, here or
+  // on the compiling thread, and must be quick. Its status is what generate() would refuse the constraint with.
   void prepare(const OutputConstraint& constraint, std::function<void(Status)> done) const;
 
-  // The same as generate(), and returns when the request has ended; the error of kError, if any, is returned and not sunk.
+  // The same as generate(), and returns when the request has ended; the error of kError, if any, is returned and not
+  // sunk.
   Status generate_and_wait(GenerationRequest request, EventSink sink);
 
   // Asks for an end. The acknowledgement is the events: kFinished (kCancelled) per choice still running, then kDone,

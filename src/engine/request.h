@@ -25,7 +25,7 @@ struct TokenizedRequest {
   bool embed = false;           // the prompt's last hidden state is wanted, and no output (n = 1, max_tokens = 0)
   std::vector<std::vector<TokenId>> dry_breakers;
   std::shared_ptr<const Grammar> grammar;  // of params.constraint; null without one
-  Nanos arrival = 0;  // when the front got it: tokenizing counts into TTFT
+  Nanos arrival = 0;                       // when the front got it: tokenizing counts into TTFT
 };
 
 struct Request {

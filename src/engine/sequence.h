@@ -35,7 +35,8 @@ struct Sequence {
   int32_t prompt_tokens = 0;
   KvState kv;
   std::unique_ptr<Sampler> sampler;
-  std::unique_ptr<GrammarState> grammar;  // where the output stands; null without a constraint, and before the first token
+  std::unique_ptr<GrammarState>
+      grammar;  // where the output stands; null without a constraint, and before the first token
   OutputStream output;
 
   // The scheduler's notes.

@@ -1,5 +1,5 @@
-// Schemas, expressions and grammars made to exhaust an engine: each ends in a refusal or a grammar, never in the process's
-// end, and within a budget of memory and CPU time.
+// Schemas, expressions and grammars made to exhaust an engine: each ends in a refusal or a grammar, never in the
+// process's end, and within a budget of memory and CPU time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,8 @@ TEST(HostileGrammar, AlternativesInAlternativesEnd) {
   for (int i = 0; i < 12; ++i) schema = R"({"anyOf":[)" + schema + "," + schema + "]}";
   expect_answer(schema_of(schema), "anyOf nesting");
   schema = R"({"const":"a"})";
-  for (int i = 0; i < 60; ++i) schema = R"({"oneOf":[{"const":)" + std::to_string(i) + R"(},{"type":"array","items":)" + schema + "}]}";
+  for (int i = 0; i < 60; ++i)
+    schema = R"({"oneOf":[{"const":)" + std::to_string(i) + R"(},{"type":"array","items":)" + schema + "}]}";
   expect_answer(schema_of(schema), "oneOf nesting");
 }
 
@@ -54,7 +55,8 @@ TEST(HostileGrammar, ReferencesThatMultiplyEnd) {
     const std::string next = R"({"$ref":"#/$defs/d)" + std::to_string(i + 1) + "\"}";
     definitions += "\"d" + std::to_string(i) + R"(":{"properties":{"a":)" + next + ",\"b\":" + next + "}},";
   }
-  expect_answer(schema_of(R"({"$ref":"#/$defs/d0","$defs":{)" + definitions + R"("d30":{"type":"null"}}})"), "doubling references");
+  expect_answer(schema_of(R"({"$ref":"#/$defs/d0","$defs":{)" + definitions + R"("d30":{"type":"null"}}})"),
+                "doubling references");
 }
 
 TEST(HostileGrammar, HugeListsEnd) {
@@ -63,15 +65,16 @@ TEST(HostileGrammar, HugeListsEnd) {
   expect_answer(schema_of("{\"enum\":[" + values + "]}"), "huge enum");
   for (int i = 0; i < 900; ++i) properties += (i == 0 ? "\"p" : ",\"p") + std::to_string(i) + R"(":{"type":"integer"})";
   expect_answer(schema_of("{\"properties\":{" + properties + "}}"), "900 optional properties");
-  expect_answer(schema_of("{\"properties\":{" + properties + R"(},"minProperties":20,"maxProperties":40})"), "counted properties");
+  expect_answer(schema_of("{\"properties\":{" + properties + R"(},"minProperties":20,"maxProperties":40})"),
+                "counted properties");
   std::string many;
   for (int i = 0; i < 20'000; ++i) many += (i == 0 ? "" : ",") + std::to_string(i);
   EXPECT_FALSE(compile(schema_of("{\"enum\":[" + many + "]}")).ok());
 }
 
 TEST(HostileGrammar, LargeRepetitionsEnd) {
-  for (const char* regex : {"a{1000000}", "(a{1000}){1000}", "(a{1,300}){1,300}", "(((a{1,40}){1,40}){1,40})", "(a+)+b", "(a|a)*",
-                            "(a*)*", "((a|ab|b)*(c|d)?){1,50}", "(.{0,1000}x){0,50}"}) {
+  for (const char* regex : {"a{1000000}", "(a{1000}){1000}", "(a{1,300}){1,300}", "(((a{1,40}){1,40}){1,40})", "(a+)+b",
+                            "(a|a)*", "(a*)*", "((a|ab|b)*(c|d)?){1,50}", "(.{0,1000}x){0,50}"}) {
     expect_answer(regex_of(regex), regex);
     expect_answer(schema_of(R"({"type":"string","pattern":")" + std::string(regex) + "\"}"), regex);
   }
@@ -84,15 +87,16 @@ TEST(HostileGrammar, LargeRepetitionsEnd) {
 }
 
 TEST(HostileGrammar, AmbiguousGrammarsEnd) {
-  for (const char* text : {"root ::= (\"a\"*)*", "root ::= (\"\")*", "root ::= root root | \"a\" | \"\"", "root ::= a\na ::= b\nb ::= a",
-                           "root ::= root", "root ::= (root? root?)* \"x\""}) {
+  for (const char* text : {"root ::= (\"a\"*)*", "root ::= (\"\")*", "root ::= root root | \"a\" | \"\"",
+                           "root ::= a\na ::= b\nb ::= a", "root ::= root", "root ::= (root? root?)* \"x\""}) {
     expect_answer(grammar_of(text), text);
   }
   std::string chain = "root ::= r0\n";
   for (int i = 0; i < 5000; ++i) chain += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + "\n";
   EXPECT_FALSE(compile(grammar_of(chain + "r5000 ::= \"a\"\n")).ok());
   chain = "root ::= r0\n";
-  for (int i = 0; i < 900; ++i) chain += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " | \"x\" r" + std::to_string(i + 1) + "\n";
+  for (int i = 0; i < 900; ++i)
+    chain += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " | \"x\" r" + std::to_string(i + 1) + "\n";
   expect_answer(grammar_of(chain + "r900 ::= \"a\"\n"), "a chain of 900 rules");
 }
 
@@ -116,7 +120,8 @@ TEST(HostileGrammar, AnAmbiguousOutputEndsWithItsRequestNotWithTheEngine) {
 TEST(HostileGrammar, ABudgetThatIsTooSmallIsToldAndTheNextCompileWorks) {
   const auto source = check_constraint(schema_of(R"({"type":"object"})"));
   ASSERT_TRUE(source.ok());
-  for (const WorkBudget::Limits& limits : {WorkBudget::Limits{.bytes = 10'000}, WorkBudget::Limits{.allocations = 500}}) {
+  for (const WorkBudget::Limits& limits :
+       {WorkBudget::Limits{.bytes = 10'000}, WorkBudget::Limits{.allocations = 500}}) {
     const auto made = Grammar::compile(byte_vocabulary(), *source, limits);
     ASSERT_FALSE(made.ok());
     EXPECT_THAT(made.status().message(), ::testing::HasSubstr("than is granted"));
@@ -126,7 +131,8 @@ TEST(HostileGrammar, ABudgetThatIsTooSmallIsToldAndTheNextCompileWorks) {
 
 // Wherever an allocation fails, the compile ends in an error and nothing else.
 TEST(HostileGrammar, NoAllocationThatFailsEndsTheProcess) {
-  const auto source = check_constraint(schema_of(R"({"properties":{"a":{"type":"integer","minimum":3},"b":{"items":{"type":"string"}}}})"));
+  const auto source = check_constraint(
+      schema_of(R"({"properties":{"a":{"type":"integer","minimum":3},"b":{"items":{"type":"string"}}}})"));
   const auto vocabulary = byte_vocabulary();
   for (int64_t allowed = 1; allowed < 200'000; allowed += 1 + allowed / 9) {
     const auto made = Grammar::compile(vocabulary, *source, {.allocations = allowed});
@@ -168,10 +174,11 @@ TEST_F(ServiceTest, WhatWaitsAtTheEndIsToldSo) {
   {
     GrammarService service(tokenizer_, tokenizer_->vocab_size());
     for (int i = 0; i < kAll; ++i) {
-      service.compile(schema_of(R"({"type":"integer","minimum":)" + std::to_string(i) + "}"), [&](const GrammarService::Result&) {
-        const std::lock_guard lock(mutex);
-        ++told;
-      });
+      service.compile(schema_of(R"({"type":"integer","minimum":)" + std::to_string(i) + "}"),
+                      [&](const GrammarService::Result&) {
+                        const std::lock_guard lock(mutex);
+                        ++told;
+                      });
     }
   }
   EXPECT_EQ(told, kAll);

@@ -1,5 +1,5 @@
-// Outputs under a grammar, from a model that would say anything: each one that ends is valid, the bytes depend on nothing
-// but the request, and what goes wrong ends one request.
+// Outputs under a grammar, from a model that would say anything: each one that ends is valid, the bytes depend on
+// nothing but the request, and what goes wrong ends one request.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -48,10 +48,12 @@ Drawn draw(RandomSequence& random, int depth) {
               [=](element v) { return v.is_int64() && v.get_int64().value() >= low && v.get_int64().value() <= high; }};
     }
     case 1: {
-      const double low = static_cast<double>(random.between(-9000, 9000)) / 8, high = low + static_cast<double>(random.between(1, 900)) / 4;
+      const double low = static_cast<double>(random.between(-9000, 9000)) / 8,
+                   high = low + static_cast<double>(random.between(1, 900)) / 4;
       const bool open = random.below(2) == 0;
       const auto text = [](double d) { return std::to_string(d); };  // eighths have three digits
-      return {R"({"type":"number",")" + std::string(open ? "exclusiveMinimum" : "minimum") + "\":" + text(low) + ",\"maximum\":" + text(high) + "}",
+      return {R"({"type":"number",")" + std::string(open ? "exclusiveMinimum" : "minimum") + "\":" + text(low) +
+                  ",\"maximum\":" + text(high) + "}",
               [=](element v) {
                 const double d = v.is_number() ? v.get_double().value() : 1e300;
                 return (open ? d > low : d >= low) && d <= high;
@@ -59,13 +61,15 @@ Drawn draw(RandomSequence& random, int depth) {
     }
     case 2: {
       const int64_t least = random.between(0, 4), most = least + random.between(0, 5);
-      return {R"({"type":"string","minLength":)" + std::to_string(least) + ",\"maxLength\":" + std::to_string(most) + "}",
-              [=](element v) {
-                if (!v.is_string()) return false;
-                const std::string_view s = v.get_string().value();
-                const auto points = std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-                return points >= least && points <= most;
-              }};
+      return {
+          R"({"type":"string","minLength":)" + std::to_string(least) + ",\"maxLength\":" + std::to_string(most) + "}",
+          [=](element v) {
+            if (!v.is_string()) return false;
+            const std::string_view s = v.get_string().value();
+            const auto points = std::count_if(s.begin(), s.end(),
+                                              [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+            return points >= least && points <= most;
+          }};
     }
     case 3:
       return {R"({"type":"string","pattern":"^[a-f]{2,5}-[0-9]+$"})", [](element v) {
@@ -81,11 +85,13 @@ Drawn draw(RandomSequence& random, int depth) {
                 return v.is_null() || (v.is_int64() && v.get_int64().value() == 7) ||
                        (v.is_string() && (v.get_string().value() == "red" || v.get_string().value() == "a\"b"));
               }};
-    case 5: return {R"({"type":["boolean","null"]})", [](element v) { return v.is_bool() || v.is_null(); }};
+    case 5:
+      return {R"({"type":["boolean","null"]})", [](element v) { return v.is_bool() || v.is_null(); }};
     case 6: {
       const Drawn item = draw(random, depth - 1);
       const int64_t least = random.between(0, 2), most = least + random.between(0, 3);
-      return {R"({"type":"array","items":)" + item.schema + ",\"minItems\":" + std::to_string(least) + ",\"maxItems\":" + std::to_string(most) + "}",
+      return {R"({"type":"array","items":)" + item.schema + ",\"minItems\":" + std::to_string(least) +
+                  ",\"maxItems\":" + std::to_string(most) + "}",
               [=](element v) {
                 if (!v.is_array()) return false;
                 const auto list = v.get_array().value();
@@ -108,7 +114,8 @@ Drawn draw(RandomSequence& random, int depth) {
         properties += (properties.empty() ? "\"" : ",\"") + name + "\":" + parts.back().schema;
         if (required.back()) names += (names.empty() ? "\"" : ",\"") + name + "\"";
       }
-      return {R"({"type":"object","properties":{)" + properties + "},\"required\":[" + names + "],\"additionalProperties\":false}",
+      return {R"({"type":"object","properties":{)" + properties + "},\"required\":[" + names +
+                  "],\"additionalProperties\":false}",
               [=](element v) {
                 if (!v.is_object()) return false;
                 const auto object = v.get_object().value();
@@ -160,7 +167,9 @@ TEST(GrammarOutput, TheBytesDependOnTheRequestOnly) {
   FakeTokenizer tokenizer = byte_tokenizer();
   std::vector<TokenizedRequest> list;
   for (RequestId id = 1; id <= 12; ++id) {
-    TokenizedRequest r = constrained(id, schema_of(id % 2 == 0 ? R"({"items":{"type":"object"},"minItems":30})" : R"({"items":{"type":"number"},"minItems":40})"),
+    TokenizedRequest r = constrained(id,
+                                     schema_of(id % 2 == 0 ? R"({"items":{"type":"object"},"minItems":30})"
+                                                           : R"({"items":{"type":"number"},"minItems":40})"),
                                      150, static_cast<uint64_t>(id));
     r.params.n = id % 3 == 0 ? 3 : 1;
     r.params.min_tokens = id % 4 == 0 ? 20 : 0;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kLargestGrammar = size_t{64} << 10;  // bytes, from outside
 constexpr size_t kMostRules = 1000;
-constexpr std::string_view kMacros[] = {"TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"};
+constexpr std::string_view kMacros[] = {"TagDispatch",      "Token", "ExcludeToken",
+                                        "TokenTagDispatch", "Regex", "Substring"};
 constexpr int kDeepestBrackets = 100;
 constexpr size_t kMostRepeats = 10'000;
 constexpr size_t kMostChoices = 10'000;
@@ -24,7 +25,8 @@ StatusOr<std::string> choices(const std::vector<std::string>& all) {
   size_t bytes = 0;
   std::string text;
   for (const std::string& choice : all) {
-    if (choice.empty() || !is_valid_utf8(choice)) return invalid_argument("choice: every choice must be UTF-8 text that is not empty");
+    if (choice.empty() || !is_valid_utf8(choice))
+      return invalid_argument("choice: every choice must be UTF-8 text that is not empty");
     bytes += choice.size();
     text += (text.empty() ? "" : " | ") + ebnf_literal(choice);
   }
@@ -64,7 +66,8 @@ class GrammarScan {
       if (rules_ > kMostRules) return grammar_error(line_, "more than " + std::to_string(kMostRules) + " rules");
     }
     if (rules_ == 0) {
-      return invalid_argument("grammar: it has no rule, as root ::= \"a\" | \"b\"; only this notation (EBNF, GBNF) is taken, Lark is not");
+      return invalid_argument(
+          "grammar: it has no rule, as root ::= \"a\" | \"b\"; only this notation (EBNF, GBNF) is taken, Lark is not");
     }
     return std::move(out_) + std::string(text_.substr(copied_));
   }
@@ -72,25 +75,38 @@ class GrammarScan {
  private:
   Status step() {
     switch (text_[at_]) {
-      case '\n': ++line_; break;
-      case '#': at_ = std::min(text_.find_first_of("\r\n", at_), text_.size()) - 1; break;
-      case '"': return skip('"');
-      case '[': return character_class();
+      case '\n':
+        ++line_;
+        break;
+      case '#':
+        at_ = std::min(text_.find_first_of("\r\n", at_), text_.size()) - 1;
+        break;
+      case '"':
+        return skip('"');
+      case '[':
+        return character_class();
       case '(':
         if (next_is("=")) return grammar_error(line_, "lookahead is not offered");
-        if (++depth_ > kDeepestBrackets) return grammar_error(line_, "brackets nest deeper than " + std::to_string(kDeepestBrackets));
+        if (++depth_ > kDeepestBrackets)
+          return grammar_error(line_, "brackets nest deeper than " + std::to_string(kDeepestBrackets));
         break;
-      case ')': --depth_; break;
-      case '{': return repetition();
-      case ':': return rule();
-      default: return is_name(text_[at_]) ? name() : ok_status();
+      case ')':
+        --depth_;
+        break;
+      case '{':
+        return repetition();
+      case ':':
+        return rule();
+      default:
+        return is_name(text_[at_]) ? name() : ok_status();
     }
     return ok_status();
   }
 
   bool next_is(std::string_view text) const { return text_.substr(at_ + 1).starts_with(text); }
   static bool is_name(char c) {
-    return c == '_' || c == '-' || c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return c == '_' || c == '-' || c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9');
   }
 
   Status name() {
@@ -112,8 +128,10 @@ class GrammarScan {
   Status skip(char end) {
     const size_t line = line_;
     for (++at_; at_ < text_.size() && text_[at_] != end; ++at_) {
-      if (text_[at_] == '\\') ++at_;
-      else if (text_[at_] == '\n') ++line_;
+      if (text_[at_] == '\\')
+        ++at_;
+      else if (text_[at_] == '\n')
+        ++line_;
     }
     return at_ < text_.size() ? ok_status() : grammar_error(line, "a literal or class without its end");
   }
@@ -133,7 +151,8 @@ class GrammarScan {
     for (; at_ < text_.size() && text_[at_] != '}' && text_[at_] != '\n'; ++at_) {
       const char c = text_[at_];
       number = c >= '0' && c <= '9' ? std::min(number * 10 + static_cast<size_t>(c - '0'), kMostRepeats + 1) : 0;
-      if (number > kMostRepeats) return grammar_error(line_, "a repetition of more than " + std::to_string(kMostRepeats));
+      if (number > kMostRepeats)
+        return grammar_error(line_, "a repetition of more than " + std::to_string(kMostRepeats));
     }
     if (at_ < text_.size() && text_[at_] == '\n') --at_;
     return ok_status();
@@ -153,14 +172,17 @@ class GrammarScan {
 StatusOr<std::string> check_constraint(const OutputConstraint& constraint) {
   using Kind = OutputConstraint::Kind;
   switch (constraint.kind) {
-    case Kind::kChoice: return choices(constraint.choices);
-    case Kind::kGrammar: return GrammarScan(constraint.source).scan();
+    case Kind::kChoice:
+      return choices(constraint.choices);
+    case Kind::kGrammar:
+      return GrammarScan(constraint.source).scan();
     case Kind::kRegex: {
       StatusOr<std::string> rule = regex_to_ebnf(constraint.source, RegexUse::kWholeText);
       if (!rule.ok()) return rule.status().with_context("regex");
       return "root ::= " + *rule + "\n";
     }
-    default: break;
+    default:
+      break;
   }
   StatusOr<std::string> grammar =
       json_schema_to_ebnf(constraint.kind == Kind::kJsonObject ? R"({"type":"object"})" : constraint.source);

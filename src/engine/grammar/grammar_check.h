@@ -9,7 +9,8 @@
 
 namespace inferens {
 
-// A grammar in the library's notation, with the rule "root". Errors: invalid_argument names what of the constraint cannot be kept, and where.
+// A grammar in the library's notation, with the rule "root". Errors: invalid_argument names what of the constraint
+// cannot be kept, and where.
 StatusOr<std::string> check_constraint(const OutputConstraint& constraint);
 
 }  // namespace inferens

@@ -52,7 +52,8 @@ void GrammarService::keep(const std::string& key, const Result& result) {
   }
 }
 
-std::optional<GrammarService::Result> GrammarService::find_or_queue(const std::string& key, std::function<void(Result)>& done) {
+std::optional<GrammarService::Result> GrammarService::find_or_queue(const std::string& key,
+                                                                    std::function<void(Result)>& done) {
   const std::lock_guard lock(mutex_);
   if (std::optional<Result> known = find(key)) return known;
   if (const auto running = jobs_.find(key); running != jobs_.end()) {

@@ -1,5 +1,5 @@
-// Who compiles grammars: one low-priority thread beside the engine's, so that a slow or hostile grammar delays nobody who
-// has none. Every compile has a budget of memory and CPU time; what came of it, good or bad, is kept, and the least
+// Who compiles grammars: one low-priority thread beside the engine's, so that a slow or hostile grammar delays nobody
+// who has none. Every compile has a budget of memory and CPU time; what came of it, good or bad, is kept, and the least
 // recently used goes first.
 #pragma once
 

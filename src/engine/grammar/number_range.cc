@@ -76,8 +76,8 @@ class Digits {
         if (first > last) return;
         const std::optional<std::string> then = rest(at + 1, l, h);
         if (!then) return;
-        const std::string set = first == last ? std::string("\"") + first + "\""
-                                              : std::string("[") + first + "-" + last + "]";
+        const std::string set =
+            first == last ? std::string("\"") + first + "\"" : std::string("[") + first + "-" + last + "]";
         ways.push_back(point + set + (*then == "\"\"" ? "" : " (" + *then + ")"));
       };
       if (low && high && from == to) {
@@ -162,7 +162,8 @@ StatusOr<std::string> number_range_to_ebnf(const NumberRange& range) {
     if (!*bound) continue;
     const size_t length = (*bound)->whole.size() + (*bound)->fraction.size();
     const size_t limit = range.integer ? kLongestWhole : open ? kExactDigits : kExactDigits + 3;
-    if (length > limit) return invalid_argument("a bound of " + std::to_string(length) + " digits cannot be kept exactly");
+    if (length > limit)
+      return invalid_argument("a bound of " + std::to_string(length) + " digits cannot be kept exactly");
   }
   std::vector<std::string> ways;
   const bool has_negative = !range.low || range.low->negative;

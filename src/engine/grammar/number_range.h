@@ -27,8 +27,8 @@ struct NumberRange {
   bool integer = false;
 };
 
-// The body of a rule that takes exactly the JSON texts of the range's numbers, without exponents and with at most as many
-// digits as a double tells apart. invalid_argument: the range is empty, or its bounds have more digits than that.
+// The body of a rule that takes exactly the JSON texts of the range's numbers, without exponents and with at most as
+// many digits as a double tells apart. invalid_argument: the range is empty, or its bounds have more digits than that.
 StatusOr<std::string> number_range_to_ebnf(const NumberRange& range);
 
 }  // namespace inferens

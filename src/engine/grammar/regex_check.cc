@@ -282,26 +282,63 @@ class Parser {
     const char32_t c = text_[at_++];
     const auto one = [&](char32_t member) { set.add(member, member); };
     switch (c) {
-      case 'd': case 'D': set.add('0', '9'); break;
-      case 'w': case 'W': set.add('0', '9'); set.add('A', 'Z'); set.add('a', 'z'); one('_'); break;
-      case 's': case 'S': add_spaces(c == 'S', set); break;
-      case 'n': one('\n'); break;
-      case 'r': one('\r'); break;
-      case 't': one('\t'); break;
-      case 'f': one('\f'); break;
-      case 'v': one('\v'); break;
-      case '0': one(0); break;
-      case 'u': one(code_point(4)); break;
-      case 'x': one(code_point(2)); break;
-      case 'b': case 'B':
-        if (in_class && c == 'b') one('\b');
-        else fail("word boundaries cannot be kept");
+      case 'd':
+      case 'D':
+        set.add('0', '9');
         break;
-      case 'p': case 'P': fail("Unicode properties are not offered"); break;
+      case 'w':
+      case 'W':
+        set.add('0', '9');
+        set.add('A', 'Z');
+        set.add('a', 'z');
+        one('_');
+        break;
+      case 's':
+      case 'S':
+        add_spaces(c == 'S', set);
+        break;
+      case 'n':
+        one('\n');
+        break;
+      case 'r':
+        one('\r');
+        break;
+      case 't':
+        one('\t');
+        break;
+      case 'f':
+        one('\f');
+        break;
+      case 'v':
+        one('\v');
+        break;
+      case '0':
+        one(0);
+        break;
+      case 'u':
+        one(code_point(4));
+        break;
+      case 'x':
+        one(code_point(2));
+        break;
+      case 'b':
+      case 'B':
+        if (in_class && c == 'b')
+          one('\b');
+        else
+          fail("word boundaries cannot be kept");
+        break;
+      case 'p':
+      case 'P':
+        fail("Unicode properties are not offered");
+        break;
       default:
-        if ((c >= '1' && c <= '9') || c == 'k') fail("back references cannot be kept");
-        else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) fail("an escape that is not known");
-        else one(c);
+        if ((c >= '1' && c <= '9') || c == 'k')
+          fail("back references cannot be kept");
+        else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+          fail("an escape that is not known");
+        else
+          one(c);
     }
     return c == 'D' || c == 'W' || c == 'S' ? set.complement() : set;
   }

@@ -14,11 +14,11 @@ constexpr size_t kDeepestSchema = 200;
 constexpr size_t kMostPlaces = 5000;
 constexpr size_t kLargestGrammar = size_t{4} << 20;
 constexpr size_t kMostValues = 5000;
-constexpr int kFollowed = 32;    // references in a row
-constexpr int kLookedInto = 2;   // levels of properties that may tell alternatives apart
+constexpr int kFollowed = 32;   // references in a row
+constexpr int kLookedInto = 2;  // levels of properties that may tell alternatives apart
 
-// JSON itself. Whitespace ends, so that a model that loves line breaks comes back to the text; strings are sound UTF-16,
-// so that no lone surrogate breaks a reader; numbers stay in the range of a double.
+// JSON itself. Whitespace ends, so that a model that loves line breaks comes back to the text; strings are sound
+// UTF-16, so that no lone surrogate breaks a reader; numbers stay in the range of a double.
 constexpr std::string_view kJsonRules = R"EBNF(
 ws ::= [ \n\t\r]{0,64}
 hex ::= [0-9A-Fa-f]
@@ -39,8 +39,8 @@ bool number_of(SchemaValue value, double& out) {
 
 bool is_whole_number(SchemaValue value) {
   double d = 0;
-  return value.is_int64() || value.is_uint64() || (number_of(value, d) && d == static_cast<double>(static_cast<int64_t>(
-                                                                                   d > -9e18 && d < 9e18 ? d : 0)));
+  return value.is_int64() || value.is_uint64() ||
+         (number_of(value, d) && d == static_cast<double>(static_cast<int64_t>(d > -9e18 && d < 9e18 ? d : 0)));
 }
 
 bool has_type(SchemaValue value, std::string_view type) {
@@ -165,7 +165,8 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::type_body(const SchemaNode& node,
 StatusOr<SchemaCompiler::Body> SchemaCompiler::reference(const SchemaNode& node) {
   if (Status s = node.allow_only({"$ref"}, "$ref"); !s.ok()) return s;
   std::string_view uri;
-  if (node.find("$ref")->get(uri) != simdjson::SUCCESS) return schema_error(node.pointer_of("$ref"), "it must be a string");
+  if (node.find("$ref")->get(uri) != simdjson::SUCCESS)
+    return schema_error(node.pointer_of("$ref"), "it must be a string");
   const StatusOr<SchemaValue> target = resolve(uri, node.pointer_of("$ref"));
   if (!target.ok()) return target.status();
   const size_t to = place(*target, std::string(uri));
@@ -174,7 +175,8 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::reference(const SchemaNode& node)
 
 StatusOr<SchemaValue> SchemaCompiler::resolve(std::string_view reference, const std::string& pointer) const {
   if (!reference.starts_with('#')) {
-    return schema_error(pointer, "'" + std::string(reference.substr(0, 100)) + "' is outside the schema; only references that begin with # are followed");
+    return schema_error(pointer, "'" + std::string(reference.substr(0, 100)) +
+                                     "' is outside the schema; only references that begin with # are followed");
   }
   SchemaValue at = root_;
   if (reference == "#") return at;
@@ -183,7 +185,8 @@ StatusOr<SchemaValue> SchemaCompiler::resolve(std::string_view reference, const 
   for (size_t i = 1; i < reference.size(); ++i) {
     unsigned code = 0;
     const char* digits = reference.data() + i + 1;
-    if (reference[i] == '%' && i + 2 < reference.size() && std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
+    if (reference[i] == '%' && i + 2 < reference.size() &&
+        std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
       path += static_cast<char>(code);
       i += 2;
     } else {
@@ -274,8 +277,10 @@ bool SchemaCompiler::disjoint(SchemaValue a, SchemaValue b, int depth) const {
     std::vector<SchemaValue> values;
     SchemaValue one;
     simdjson::dom::array list;
-    if (schema.at_key("const").get(one) == simdjson::SUCCESS) values.push_back(one);
-    else if (schema.at_key("enum").get(list) == simdjson::SUCCESS) values.assign(list.begin(), list.end());
+    if (schema.at_key("const").get(one) == simdjson::SUCCESS)
+      values.push_back(one);
+    else if (schema.at_key("enum").get(list) == simdjson::SUCCESS)
+      values.assign(list.begin(), list.end());
     return values;
   };
   const std::vector<SchemaValue> x = values_of(*first), y = values_of(*second);

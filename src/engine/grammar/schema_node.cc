@@ -16,30 +16,63 @@ struct Keyword {
 
 constexpr std::string_view kNotByGrammar = "a grammar cannot keep it; leave it out and check the answer";
 constexpr Keyword kKeywords[] = {
-    {"title", Use::kDescribes}, {"description", Use::kDescribes}, {"default", Use::kDescribes},
-    {"examples", Use::kDescribes}, {"example", Use::kDescribes}, {"deprecated", Use::kDescribes},
-    {"readOnly", Use::kDescribes}, {"writeOnly", Use::kDescribes}, {"$comment", Use::kDescribes},
-    {"$schema", Use::kDescribes}, {"$id", Use::kDescribes}, {"$defs", Use::kDescribes},
-    {"definitions", Use::kDescribes}, {"discriminator", Use::kDescribes},
-    {"$ref", Use::kAnyType}, {"type", Use::kAnyType}, {"enum", Use::kAnyType}, {"const", Use::kAnyType},
-    {"anyOf", Use::kAnyType}, {"oneOf", Use::kAnyType}, {"allOf", Use::kAnyType},
-    {"minLength", Use::kString}, {"maxLength", Use::kString}, {"pattern", Use::kString}, {"format", Use::kString},
-    {"minimum", Use::kNumber}, {"maximum", Use::kNumber}, {"exclusiveMinimum", Use::kNumber},
-    {"exclusiveMaximum", Use::kNumber}, {"multipleOf", Use::kNumber},
-    {"items", Use::kArray}, {"prefixItems", Use::kArray}, {"minItems", Use::kArray}, {"maxItems", Use::kArray},
+    {"title", Use::kDescribes},
+    {"description", Use::kDescribes},
+    {"default", Use::kDescribes},
+    {"examples", Use::kDescribes},
+    {"example", Use::kDescribes},
+    {"deprecated", Use::kDescribes},
+    {"readOnly", Use::kDescribes},
+    {"writeOnly", Use::kDescribes},
+    {"$comment", Use::kDescribes},
+    {"$schema", Use::kDescribes},
+    {"$id", Use::kDescribes},
+    {"$defs", Use::kDescribes},
+    {"definitions", Use::kDescribes},
+    {"discriminator", Use::kDescribes},
+    {"$ref", Use::kAnyType},
+    {"type", Use::kAnyType},
+    {"enum", Use::kAnyType},
+    {"const", Use::kAnyType},
+    {"anyOf", Use::kAnyType},
+    {"oneOf", Use::kAnyType},
+    {"allOf", Use::kAnyType},
+    {"minLength", Use::kString},
+    {"maxLength", Use::kString},
+    {"pattern", Use::kString},
+    {"format", Use::kString},
+    {"minimum", Use::kNumber},
+    {"maximum", Use::kNumber},
+    {"exclusiveMinimum", Use::kNumber},
+    {"exclusiveMaximum", Use::kNumber},
+    {"multipleOf", Use::kNumber},
+    {"items", Use::kArray},
+    {"prefixItems", Use::kArray},
+    {"minItems", Use::kArray},
+    {"maxItems", Use::kArray},
     {"uniqueItems", Use::kArray},
-    {"properties", Use::kObject}, {"required", Use::kObject}, {"additionalProperties", Use::kObject},
-    {"minProperties", Use::kObject}, {"maxProperties", Use::kObject}, {"patternProperties", Use::kObject},
+    {"properties", Use::kObject},
+    {"required", Use::kObject},
+    {"additionalProperties", Use::kObject},
+    {"minProperties", Use::kObject},
+    {"maxProperties", Use::kObject},
+    {"patternProperties", Use::kObject},
     {"propertyNames", Use::kObject},
-    {"not", Use::kRefused, kNotByGrammar}, {"if", Use::kRefused, kNotByGrammar}, {"then", Use::kRefused, kNotByGrammar},
-    {"else", Use::kRefused, kNotByGrammar}, {"contains", Use::kRefused, kNotByGrammar},
-    {"minContains", Use::kRefused, kNotByGrammar}, {"maxContains", Use::kRefused, kNotByGrammar},
-    {"dependencies", Use::kRefused, kNotByGrammar}, {"dependentRequired", Use::kRefused, kNotByGrammar},
+    {"not", Use::kRefused, kNotByGrammar},
+    {"if", Use::kRefused, kNotByGrammar},
+    {"then", Use::kRefused, kNotByGrammar},
+    {"else", Use::kRefused, kNotByGrammar},
+    {"contains", Use::kRefused, kNotByGrammar},
+    {"minContains", Use::kRefused, kNotByGrammar},
+    {"maxContains", Use::kRefused, kNotByGrammar},
+    {"dependencies", Use::kRefused, kNotByGrammar},
+    {"dependentRequired", Use::kRefused, kNotByGrammar},
     {"dependentSchemas", Use::kRefused, kNotByGrammar},
     {"unevaluatedItems", Use::kRefused, "write items instead"},
     {"unevaluatedProperties", Use::kRefused, "write additionalProperties instead"},
     {"additionalItems", Use::kRefused, "write prefixItems and items instead"},
-    {"contentEncoding", Use::kRefused, kNotByGrammar}, {"contentMediaType", Use::kRefused, kNotByGrammar},
+    {"contentEncoding", Use::kRefused, kNotByGrammar},
+    {"contentMediaType", Use::kRefused, kNotByGrammar},
     {"contentSchema", Use::kRefused, kNotByGrammar},
     {"nullable", Use::kRefused, "write \"type\": [\"…\", \"null\"] instead"},
     {"$anchor", Use::kRefused, "write a $ref by JSON pointer instead"},
@@ -49,7 +82,8 @@ constexpr Keyword kKeywords[] = {
 
 constexpr std::pair<Use, std::string_view> kTypeOfUse[] = {
     {Use::kString, "string"}, {Use::kNumber, "number"}, {Use::kArray, "array"}, {Use::kObject, "object"}};
-constexpr std::array<std::string_view, 7> kTypes = {"object", "array", "string", "number", "integer", "boolean", "null"};
+constexpr std::array<std::string_view, 7> kTypes = {"object",  "array",   "string", "number",
+                                                    "integer", "boolean", "null"};
 
 const Keyword* find_keyword(std::string_view name) {
   const auto* found = std::find_if(std::begin(kKeywords), std::end(kKeywords), [&](auto& k) { return k.name == name; });
@@ -61,9 +95,12 @@ const Keyword* find_keyword(std::string_view name) {
 std::string pointer_to(const std::string& pointer, std::string_view step) {
   std::string out = pointer + '/';
   for (const char c : step) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
   }
   return out;
 }
@@ -83,7 +120,8 @@ StatusOr<SchemaNode> SchemaNode::read(SchemaValue value, const std::string& poin
     const Keyword* keyword = find_keyword(name);
     if (keyword == nullptr) {
       if (name.starts_with("x-")) continue;
-      return schema_error(pointer_to(pointer, name), "this keyword is not known here, so it cannot be kept; leave it out");
+      return schema_error(pointer_to(pointer, name),
+                          "this keyword is not known here, so it cannot be kept; leave it out");
     }
     if (keyword->use == Use::kDescribes) continue;
     if (keyword->use == Use::kRefused) return schema_error(pointer_to(pointer, name), std::string(keyword->reason));
@@ -159,8 +197,8 @@ StatusOr<int64_t> SchemaNode::count(std::string_view keyword, int64_t fallback, 
   }
   if (number < 0) return schema_error(pointer_of(keyword), "it must be a whole number that is not negative");
   if (number > most) {
-    return schema_error(pointer_of(keyword), std::to_string(number) + " is more than the " + std::to_string(most) +
-                                                 " that can be kept");
+    return schema_error(pointer_of(keyword),
+                        std::to_string(number) + " is more than the " + std::to_string(most) + " that can be kept");
   }
   return number;
 }

@@ -1,5 +1,5 @@
-// Objects of a schema. Properties come in the order of the schema; which of the optional ones are there is a path through
-// rules "property i, with c properties before it".
+// Objects of a schema. Properties come in the order of the schema; which of the optional ones are there is a path
+// through rules "property i, with c properties before it".
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -42,9 +42,9 @@ struct SchemaCompiler::Properties {
     bool required = false;
   };
   std::vector<Property> named;
-  bool open = false;              // others may follow
-  std::string key;                // rule of their names
-  std::string value = "any";      // rule of their values
+  bool open = false;          // others may follow
+  std::string key;            // rule of their names
+  std::string value = "any";  // rule of their values
   std::optional<size_t> value_place;
   int64_t least = 0, most = -1;
 };
@@ -52,8 +52,11 @@ struct SchemaCompiler::Properties {
 Status SchemaCompiler::read_properties(const SchemaNode& node, Properties& out) {
   if (const auto given = node.find("properties")) {
     simdjson::dom::object list;
-    if (given->get(list) != simdjson::SUCCESS) return schema_error(node.pointer_of("properties"), "it must be an object");
-    if (list.size() > kMostProperties) return schema_error(node.pointer_of("properties"), "it has more than " + std::to_string(kMostProperties) + " properties");
+    if (given->get(list) != simdjson::SUCCESS)
+      return schema_error(node.pointer_of("properties"), "it must be an object");
+    if (list.size() > kMostProperties)
+      return schema_error(node.pointer_of("properties"),
+                          "it has more than " + std::to_string(kMostProperties) + " properties");
     for (const auto [name, schema] : list) {
       const std::string pointer = pointer_to(node.pointer_of("properties"), name);
       const bool twice = std::any_of(out.named.begin(), out.named.end(), [n = name](auto& p) { return p.name == n; });
@@ -61,7 +64,8 @@ Status SchemaCompiler::read_properties(const SchemaNode& node, Properties& out) 
       out.named.push_back({std::string(name), place(schema, pointer), false});
     }
   }
-  StatusOr<int64_t> least = node.count("minProperties", 0, kMostCounted), most = node.count("maxProperties", -1, kMostCounted);
+  StatusOr<int64_t> least = node.count("minProperties", 0, kMostCounted),
+                    most = node.count("maxProperties", -1, kMostCounted);
   if (!least.ok()) return least.status();
   if (!most.ok()) return most.status();
   out.least = *least;
@@ -98,7 +102,8 @@ Status SchemaCompiler::read_open_properties(const SchemaNode& node, Properties& 
     out.open = true;
   }
   if (names) {
-    if (!out.open) return schema_error(node.pointer_of("propertyNames"), "there are no properties whose names it could bind");
+    if (!out.open)
+      return schema_error(node.pointer_of("propertyNames"), "there are no properties whose names it could bind");
     StatusOr<std::string> key = property_names(node);
     if (!key.ok()) return key.status();
     out.key = *key;
@@ -111,7 +116,10 @@ StatusOr<std::string> SchemaCompiler::property_names(const SchemaNode& node) {
   const std::string pointer = node.pointer_of("propertyNames");
   StatusOr<SchemaNode> names = SchemaNode::read(*node.find("propertyNames"), pointer);
   if (!names.ok()) return names.status();
-  if (Status s = names->allow_only({"type", "pattern", "format", "minLength", "maxLength", "enum", "const"}, "propertyNames"); !s.ok()) return s;
+  if (Status s =
+          names->allow_only({"type", "pattern", "format", "minLength", "maxLength", "enum", "const"}, "propertyNames");
+      !s.ok())
+    return s;
   const bool listed = names->has("enum") || names->has("const");
   StatusOr<Body> body = listed ? values(*names, names->has("enum") ? "enum" : "const") : string(*names);
   if (!body.ok()) return body.status();
@@ -171,16 +179,19 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::object(const SchemaNode& node) {
   if (Status s = read_open_properties(node, all); !s.ok()) return s;
   if (const auto required = node.find("required")) {
     simdjson::dom::array list;
-    if (required->get(list) != simdjson::SUCCESS) return schema_error(node.pointer_of("required"), "it must be an array of names");
+    if (required->get(list) != simdjson::SUCCESS)
+      return schema_error(node.pointer_of("required"), "it must be an array of names");
     if (list.size() > kMostProperties) return schema_error(node.pointer_of("required"), "it has too many names");
     for (const SchemaValue item : list) {
       std::string_view name;
-      if (item.get(name) != simdjson::SUCCESS) return schema_error(node.pointer_of("required"), "it must be an array of names");
+      if (item.get(name) != simdjson::SUCCESS)
+        return schema_error(node.pointer_of("required"), "it must be an array of names");
       const auto found = std::find_if(all.named.begin(), all.named.end(), [&](auto& p) { return p.name == name; });
       if (found != all.named.end()) {
         found->required = true;
       } else if (!all.open || !all.key.empty() || !all.value_place) {
-        return schema_error(node.pointer_of("required"), "'" + std::string(name.substr(0, 60)) + "' is not among the properties");
+        return schema_error(node.pointer_of("required"),
+                            "'" + std::string(name.substr(0, 60)) + "' is not among the properties");
       } else {
         all.named.push_back({std::string(name), *all.value_place, true});
       }
@@ -195,7 +206,9 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::object(const SchemaNode& node) {
     std::vector<std::string> names;
     size_t bytes = 0;
     for (const auto& p : all.named) bytes += p.name.size(), names.push_back(p.name);
-    if (bytes > kLongestNames) return schema_error(node.pointer_of("properties"), "the names are too long together for additionalProperties beside them");
+    if (bytes > kLongestNames)
+      return schema_error(node.pointer_of("properties"),
+                          "the names are too long together for additionalProperties beside them");
     all.key = names.empty() ? "string" : key_rule_without(names);
   }
   Body body{"", {{}}};
@@ -249,7 +262,8 @@ Status SchemaCompiler::property_rules(const SchemaNode& node, const Properties& 
       if (c < room && !after[static_cast<size_t>(next)].empty()) {
         way = member(c, ebnf_literal(quoted_json(property.name)), rule_of(property.place)) + " " + rule(i + 1, next);
       }
-      if (!property.required && !after[static_cast<size_t>(c)].empty()) way += (way.empty() ? "" : " | ") + rule(i + 1, c);
+      if (!property.required && !after[static_cast<size_t>(c)].empty())
+        way += (way.empty() ? "" : " | ") + rule(i + 1, c);
     }
   }
   if (ways[0].empty()) return schema_error(node.pointer(), "minProperties, maxProperties and required leave no object");

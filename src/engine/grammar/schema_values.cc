@@ -25,15 +25,23 @@ constexpr std::string_view kDate =
     "02-(?:0[1-9]|1[0-9]|2[0-8]))";
 constexpr std::string_view kTime =
     "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,6})?(?:Z|[+\\-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
-constexpr std::string_view kHost = "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,30}[A-Za-z0-9])?(?:\\.[A-Za-z](?:[A-Za-z0-9\\-]{0,30}[A-Za-z0-9])?){0,4}";
+constexpr std::string_view kHost =
+    "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,30}[A-Za-z0-9])?(?:\\.[A-Za-z](?:[A-Za-z0-9\\-]{0,30}[A-Za-z0-9])?){0,4}";
 constexpr Format kFormats[] = {
-    {"email", "[A-Za-z0-9_+\\-]{1,30}(?:\\.[A-Za-z0-9_+\\-]{1,20}){0,3}@[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,30}[A-Za-z0-9])?(?:\\.[A-Za-z]{2,10}){1,3}"},
+    {"email",
+     "[A-Za-z0-9_+\\-]{1,30}(?:\\.[A-Za-z0-9_+\\-]{1,20}){0,3}@[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,30}[A-Za-z0-9])?(?:\\.[A-"
+     "Za-z]{2,10}){1,3}"},
     {"uuid", "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"},
     {"ipv4", "(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"},
-    {"ipv6", "(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|::(?:[0-9a-fA-F]{1,4}:){0,5}[0-9a-fA-F]{1,4}|"
-             "(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|::"},
-    {"uri", "[a-z][a-z0-9+.\\-]{1,15}://[A-Za-z0-9.\\-]{1,60}(?::[0-9]{1,4})?(?:/[A-Za-z0-9._~\\-]{0,60}){0,20}(?:\\?[A-Za-z0-9._~=&\\-]{0,200})?(?:#[A-Za-z0-9._~\\-]{0,60})?"},
-    {"duration", "P(?:[0-9]{1,6}W|[0-9]{1,6}D|(?:[0-9]{1,6}D)?T[0-9]{1,6}(?:H(?:[0-9]{1,6}M(?:[0-9]{1,6}S)?)?|M(?:[0-9]{1,6}S)?|S)|[0-9]{1,6}Y(?:[0-9]{1,6}M(?:[0-9]{1,6}D)?)?|[0-9]{1,6}M(?:[0-9]{1,6}D)?)"},
+    {"ipv6",
+     "(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|::(?:[0-9a-fA-F]{1,4}:){0,5}[0-9a-fA-F]{1,4}|"
+     "(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|::"},
+    {"uri",
+     "[a-z][a-z0-9+.\\-]{1,15}://[A-Za-z0-9.\\-]{1,60}(?::[0-9]{1,4})?(?:/"
+     "[A-Za-z0-9._~\\-]{0,60}){0,20}(?:\\?[A-Za-z0-9._~=&\\-]{0,200})?(?:#[A-Za-z0-9._~\\-]{0,60})?"},
+    {"duration",
+     "P(?:[0-9]{1,6}W|[0-9]{1,6}D|(?:[0-9]{1,6}D)?T[0-9]{1,6}(?:H(?:[0-9]{1,6}M(?:[0-9]{1,6}S)?)?|M(?:[0-9]{1,6}S)?|S)|"
+     "[0-9]{1,6}Y(?:[0-9]{1,6}M(?:[0-9]{1,6}D)?)?|[0-9]{1,6}M(?:[0-9]{1,6}D)?)"},
 };
 
 std::optional<std::string> regex_of_format(std::string_view name) {
@@ -68,8 +76,10 @@ void round_inwards(Decimal& bound, bool& open, bool low) {
   if (away_from_zero) {
     size_t i = bound.whole.size();
     while (i > 0 && bound.whole[i - 1] == '9') bound.whole[--i] = '0';
-    if (i == 0) bound.whole.insert(0, 1, '1');
-    else ++bound.whole[i - 1];
+    if (i == 0)
+      bound.whole.insert(0, 1, '1');
+    else
+      ++bound.whole[i - 1];
   }
   if (bound.whole == "0") bound.negative = false;
   open = false;
@@ -89,8 +99,8 @@ bool further_in(const Decimal& a, const Decimal& b, bool low) {
 
 Status read_bound(const SchemaNode& node, bool low, bool integer, std::optional<Decimal>& bound, bool& open) {
   for (const bool exclusive : {false, true}) {
-    const std::string_view keyword = low ? (exclusive ? "exclusiveMinimum" : "minimum")
-                                         : (exclusive ? "exclusiveMaximum" : "maximum");
+    const std::string_view keyword =
+        low ? (exclusive ? "exclusiveMinimum" : "minimum") : (exclusive ? "exclusiveMaximum" : "maximum");
     StatusOr<std::optional<Decimal>> value = decimal_at(node, keyword);
     if (!value.ok()) return value.status();
     if (!*value) continue;
@@ -117,7 +127,9 @@ Status read_number_format(const SchemaNode& node, NumberRange& range) {
     return ok_status();
   }
   if (name == "double" || (!range.integer && name == "float") || regex_of_format(name)) return ok_status();
-  return schema_error(node.pointer_of("format"), "'" + std::string(name.substr(0, 60)) + "' cannot be kept; of numbers int32, int64, float and double are known");
+  return schema_error(
+      node.pointer_of("format"),
+      "'" + std::string(name.substr(0, 60)) + "' cannot be kept; of numbers int32, int64, float and double are known");
 }
 
 }  // namespace
@@ -140,8 +152,10 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::string(const SchemaNode& node) {
     std::optional<std::string> regex(text);
     if (keyword == "format") regex = regex_of_format(text);
     if (!regex) {
-      return schema_error(node.pointer_of(keyword), "'" + std::string(text.substr(0, 60)) +
-                              "' cannot be kept; known are date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uuid");
+      return schema_error(
+          node.pointer_of(keyword),
+          "'" + std::string(text.substr(0, 60)) +
+              "' cannot be kept; known are date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uuid");
     }
     const StatusOr<std::string> ebnf = regex_to_ebnf(*regex, RegexUse::kJsonString);
     if (!ebnf.ok()) return schema_error(node.pointer_of(keyword), ebnf.status().message());
@@ -156,7 +170,9 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::string(const SchemaNode& node) {
 StatusOr<SchemaCompiler::Body> SchemaCompiler::number(const SchemaNode& node, bool integer) {
   if (node.has("multipleOf")) {
     if (!integer) {
-      return schema_error(node.pointer_of("multipleOf"), "of type number it cannot be kept by a grammar; use type integer, or leave it out and check the answer");
+      return schema_error(
+          node.pointer_of("multipleOf"),
+          "of type number it cannot be kept by a grammar; use type integer, or leave it out and check the answer");
     }
     return multiples(node);
   }
@@ -174,7 +190,8 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::number(const SchemaNode& node, bo
 StatusOr<SchemaCompiler::Body> SchemaCompiler::multiples(const SchemaNode& node) {
   const std::string pointer = node.pointer_of("multipleOf");
   const StatusOr<int64_t> factor = node.count("multipleOf", 1, INT32_MAX);
-  if (!factor.ok() || *factor == 0) return schema_error(pointer, "of type integer only whole numbers above 0 can be kept");
+  if (!factor.ok() || *factor == 0)
+    return schema_error(pointer, "of type integer only whole numbers above 0 can be kept");
   NumberRange range;
   range.integer = true;
   if (Status s = read_number_format(node, range); !s.ok()) return s;
@@ -192,7 +209,8 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::multiples(const SchemaNode& node)
     if (!low || !high) return schema_error(pointer, "between bounds this large it cannot be kept");
     const int64_t from = *low + (range.low_open ? 1 : 0), to = *high - (range.high_open ? 1 : 0);
     if (from <= to && (to - from) / *factor > kMostMultiples) {
-      return schema_error(pointer, "more than " + std::to_string(kMostMultiples) + " multiples between the bounds cannot be kept");
+      return schema_error(
+          pointer, "more than " + std::to_string(kMostMultiples) + " multiples between the bounds cannot be kept");
     }
     int64_t first = from - from % *factor;
     if (first < from) first += *factor;
@@ -202,7 +220,8 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::multiples(const SchemaNode& node)
     if (body.ebnf.empty()) return schema_error(pointer, "no multiple lies between the bounds");
     return body;
   }
-  if (range.low || range.high) return schema_error(pointer, "beside one bound alone it cannot be kept; give both or none");
+  if (range.low || range.high)
+    return schema_error(pointer, "beside one bound alone it cannot be kept; give both or none");
   if (*factor > kLargestFactor) {
     return schema_error(pointer, "without bounds at most " + std::to_string(kLargestFactor) + " can be kept");
   }
@@ -227,7 +246,8 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::array(const SchemaNode& node) {
   if (const auto unique = node.find("uniqueItems")) {
     bool wanted = true;
     if (unique->get(wanted) != simdjson::SUCCESS || wanted) {
-      return schema_error(node.pointer_of("uniqueItems"), "a grammar cannot keep it; leave it out and check the answer");
+      return schema_error(node.pointer_of("uniqueItems"),
+                          "a grammar cannot keep it; leave it out and check the answer");
     }
   }
   StatusOr<int64_t> least = node.count("minItems", 0, kMostCount), most = node.count("maxItems", -1, kMostCount);
@@ -237,19 +257,24 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::array(const SchemaNode& node) {
   std::vector<size_t> first;
   if (const auto prefix = node.find("prefixItems")) {
     simdjson::dom::array list;
-    if (prefix->get(list) != simdjson::SUCCESS) return schema_error(node.pointer_of("prefixItems"), "it must be an array of schemas");
-    for (const SchemaValue item : list) first.push_back(place(item, node.pointer_of("prefixItems") + '/' + std::to_string(first.size())));
+    if (prefix->get(list) != simdjson::SUCCESS)
+      return schema_error(node.pointer_of("prefixItems"), "it must be an array of schemas");
+    for (const SchemaValue item : list)
+      first.push_back(place(item, node.pointer_of("prefixItems") + '/' + std::to_string(first.size())));
   }
   bool open = true;
   std::optional<size_t> more;
   if (const auto items = node.find("items")) {
     if (items->is_array()) return schema_error(node.pointer_of("items"), "as an array it is called prefixItems now");
     bool constant = true;
-    if (items->get(constant) == simdjson::SUCCESS && !constant) open = false;
-    else more = place(*items, node.pointer_of("items"));
+    if (items->get(constant) == simdjson::SUCCESS && !constant)
+      open = false;
+    else
+      more = place(*items, node.pointer_of("items"));
   }
   const auto given = static_cast<int64_t>(first.size());
-  if (!open && *least > given) return schema_error(node.pointer_of("minItems"), "it is more than the items there may be");
+  if (!open && *least > given)
+    return schema_error(node.pointer_of("minItems"), "it is more than the items there may be");
   if (*most >= 0 && *most < given) first.resize(static_cast<size_t>(*most));
   const auto leading = static_cast<int64_t>(first.size());
 
@@ -265,13 +290,17 @@ StatusOr<SchemaCompiler::Body> SchemaCompiler::array(const SchemaNode& node) {
     if (leading > 0) {
       rest = repeated("ws \",\" ws " + item, still, limit);
     } else {
-      rest = "ws " + item + (limit == 1 ? "" : " " + repeated("ws \",\" ws " + item, std::max<int64_t>(0, still - 1), limit < 0 ? -1 : limit - 1));
+      rest = "ws " + item +
+             (limit == 1
+                  ? ""
+                  : " " + repeated("ws \",\" ws " + item, std::max<int64_t>(0, still - 1), limit < 0 ? -1 : limit - 1));
       if (still == 0) rest = "(" + rest + ")?";
     }
   }
   Body body{"", {{}}};
   for (int64_t i = leading; i-- > 0;) {
-    rest = (i == 0 ? "ws " : "ws \",\" ws ") + rule_of(first[static_cast<size_t>(i)]) + (rest == "\"\"" ? "" : " " + rest);
+    rest =
+        (i == 0 ? "ws " : "ws \",\" ws ") + rule_of(first[static_cast<size_t>(i)]) + (rest == "\"\"" ? "" : " " + rest);
     if (i >= *least) rest = "(" + rest + ")?";
   }
   for (int64_t i = 0; i < std::min(leading, *least); ++i) body.needs[0].push_back(first[static_cast<size_t>(i)]);

@@ -63,7 +63,7 @@ std::string reason_of(const std::exception& e) {
 Status too_costly(WorkBudget::Spent spent) {
   const char* what = spent == WorkBudget::Spent::kBytes ? "memory" : "time";
   return invalid_argument(std::string("compiling it takes more ") + what +
-                            " than is granted; make it smaller or less ambiguous");
+                          " than is granted; make it smaller or less ambiguous");
 }
 
 class State final : public GrammarState {
@@ -130,7 +130,7 @@ class State final : public GrammarState {
 }  // namespace
 
 StatusOr<std::shared_ptr<const GrammarVocabulary>> GrammarVocabulary::make(const Tokenizer& tokenizer,
-                                                                          int32_t vocab_size) {
+                                                                           int32_t vocab_size) {
   std::vector<std::string> tokens;
   std::vector<int32_t> stops;
   for (TokenId id = 0; id < std::min(vocab_size, tokenizer.vocab_size()); ++id) {
@@ -141,16 +141,14 @@ StatusOr<std::shared_ptr<const GrammarVocabulary>> GrammarVocabulary::make(const
     if (tokenizer.is_end_of_generation(id)) stops.push_back(id);
   }
   try {
-    return std::shared_ptr<const GrammarVocabulary>(
-        std::make_shared<Vocabulary>(tokens, vocab_size, std::move(stops)));
+    return std::shared_ptr<const GrammarVocabulary>(std::make_shared<Vocabulary>(tokens, vocab_size, std::move(stops)));
   } catch (const std::exception& e) {
     return internal_error("the vocabulary as a grammar sees it: " + reason_of(e));
   }
 }
 
 StatusOr<std::shared_ptr<const Grammar>> Grammar::compile(std::shared_ptr<const GrammarVocabulary> vocabulary,
-                                                          const std::string& source,
-                                                          const WorkBudget::Limits& limits) {
+                                                          const std::string& source, const WorkBudget::Limits& limits) {
   const xgrammar::TokenizerInfo& info = static_cast<const Vocabulary&>(*vocabulary).info();
   XgrammarWarnings warnings;
   WorkBudget budget(limits);
