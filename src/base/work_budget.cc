@@ -84,16 +84,49 @@ void release(void* memory) {
 }  // namespace
 }  // namespace inferens
 
-// The array and nothrow forms of the standard library come back to these.
+// All forms but those of over-aligned types: sanitizers bring forms of their own for what is left out here, and memory
+// must go back to where it came from.
 void* operator new(std::size_t bytes) {
   if (void* memory = inferens::allocate(bytes)) return memory;
   throw std::bad_alloc();
+}
+
+void* operator new[](std::size_t bytes) {
+  return operator new(bytes);
+}
+
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void* operator new[](std::size_t bytes, const std::nothrow_t& tag) noexcept {
+  return operator new(bytes, tag);
 }
 
 void operator delete(void* memory) noexcept {
   inferens::release(memory);
 }
 
+void operator delete[](void* memory) noexcept {
+  inferens::release(memory);
+}
+
 void operator delete(void* memory, std::size_t) noexcept {
+  inferens::release(memory);
+}
+
+void operator delete[](void* memory, std::size_t) noexcept {
+  inferens::release(memory);
+}
+
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  inferens::release(memory);
+}
+
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
   inferens::release(memory);
 }
