@@ -105,6 +105,7 @@ TEST_F(GeminiTest, EveryConfigFieldIsTakenOrRefusedByName) {
       if (field.info.treatment == Treatment::kRefuse) continue;
       config = {{name, json::parse(field.info.example)}};
       if (name == "logprobs") config["responseLogprobs"] = true;
+      if (name == "responseSchema" || name == "responseJsonSchema") config["responseMimeType"] = "application/json";
       EXPECT_EQ(act("generateContent", request({}, config)).status, 200);
     }
   }

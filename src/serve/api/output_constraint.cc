@@ -113,7 +113,7 @@ Refusal take_gemini_format(const GeminiFormat& format, GenerationRequest& reques
     // Gemini's JSON mode does not promise an object.
     return mime == "application/json" ? constrain("generationConfig.responseMimeType", {Kind::kJsonSchema, R"({"type":["object","array"]})", {}, {}}, request) : Refusal();
   }
-  if (mime.empty() || mime == "text/plain") return bad_field("generationConfig.responseMimeType", "invalid_value", "a schema needs 'responseMimeType' to be application/json, or text/x.enum");
+  if (mime.empty() || mime == "text/plain") return bad_field("generationConfig.responseMimeType", "invalid_value", (format.json_schema ? "'responseJsonSchema'" : "'responseSchema'") + std::string(" needs 'responseMimeType' to be application/json, or text/x.enum"));
   const Json schema = format.schema ? *format.schema : *format.json_schema;
   if (mime == "text/x.enum") {
     simdjson::dom::array values;
