@@ -17,6 +17,7 @@ namespace inferens::amx {
 using Simd = avx512::Simd;
 
 // Register use: C in 0-3, A (activations) in 4 and 5, B (weights) in 6 and 7, two of each so that loads overlap products.
+// With a lower tile beside a full one (17 to 31 rows), its C are 2 and 3 and its A is 5, only as high as it is.
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -26,15 +27,15 @@ struct alignas(64) TileConfig {
 };
 
 // columns: 32 for whole blocks, 16 for half groups.
-inline void configure_tiles(int columns) {
+inline void configure_tiles(int columns, int low_rows = 16) {
   TileConfig c;
   for (int t = 0; t < 4; ++t) {
     c.row_bytes[t] = 64;
-    c.rows[t] = 16;
+    c.rows[t] = static_cast<uint8_t>(t < 2 ? 16 : low_rows);
   }
   for (int t = 4; t < 6; ++t) {
     c.row_bytes[t] = static_cast<uint16_t>(columns);
-    c.rows[t] = 16;
+    c.rows[t] = static_cast<uint8_t>(t == 4 ? 16 : low_rows);
   }
   for (int t = 6; t < 8; ++t) {
     c.row_bytes[t] = 64;
@@ -132,6 +133,75 @@ void strip_tile(const inl::Strip& strip, const uint8_t* records, int height, boo
   }
 }
 
+// The same for a full tile and the lower one behind it at once: both use a loaded B, and the lower one costs only the rows
+// that it has. Its sums stay in memory.
+template <WeightFormat kFormat>
+void strip_tile_and_low(const inl::Strip& strip, const uint8_t* records, const uint8_t* low_records, int low, bool first, float* out,
+                        int64_t out_stride) {
+  constexpr FormatTraits t = format_traits(kFormat);
+  constexpr int kGroups = t.half_groups() ? 2 : 1;
+  alignas(64) int32_t dots[kDotPlaces][256];
+  alignas(64) int32_t low_dots[kDotPlaces][15 * 16];
+  alignas(64) float low_sum[15 * 16];
+  const int64_t record_bytes = TileRecord::bytes(16);
+  const int64_t low_bytes = TileRecord::bytes(low);
+  const int groups = strip.blocks * kGroups;
+  float* low_out = out + 16 * out_stride;
+  __m512 sum[16];
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) sum[r] = first ? _mm512_setzero_ps() : _mm512_loadu_ps(out + r * out_stride);
+  for (int r = 0; r < low; ++r) _mm512_store_ps(low_sum + r * 16, first ? _mm512_setzero_ps() : _mm512_loadu_ps(low_out + r * out_stride));
+  auto start_dots = [&]<int kPlace>(int g) __attribute__((always_inline)) {
+    if (g >= groups) return;
+    constexpr bool kSigned = t.zero_shift >= 0;
+    const int64_t in_record = g % kGroups * (kBlockColumns / kGroups);
+    const uint8_t* a = records + g / kGroups * record_bytes + in_record;
+    const uint8_t* low_a = low_records + g / kGroups * low_bytes + in_record;
+    const uint8_t* b = strip.quads + g * (512 / kGroups);
+    int32_t* c = dots[kPlace];
+    int32_t* low_c = low_dots[kPlace];
+#define INFERENS_AMX_DOTS(C, LOW, B)     \
+  _tile_zero(C);                         \
+  _tile_zero(LOW);                       \
+  _tile_loadd(B, b, 64);                 \
+  _tile_loadd(4, a, kBlockColumns);      \
+  _tile_loadd(5, low_a, kBlockColumns);  \
+  if constexpr (kSigned) {               \
+    _tile_dpbssd(C, 4, B);               \
+    _tile_dpbssd(LOW, 5, B);             \
+  } else {                               \
+    _tile_dpbsud(C, 4, B);               \
+    _tile_dpbsud(LOW, 5, B);             \
+  }                                      \
+  _tile_stored(C, c, 64);                \
+  _tile_stored(LOW, low_c, 64);
+    if constexpr (kPlace % 2 == 0) { INFERENS_AMX_DOTS(0, 2, 6) }
+    if constexpr (kPlace % 2 == 1) { INFERENS_AMX_DOTS(1, 3, 7) }
+#undef INFERENS_AMX_DOTS
+  };
+  auto scale_dots = [&]<int kPlace>(int g) __attribute__((always_inline)) {
+    if (g >= groups) return;
+    const uint8_t* record = records + g / kGroups * record_bytes;
+    const uint8_t* low_record = low_records + g / kGroups * low_bytes;
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; ++r) sum[r] = add_scaled<kFormat>(strip, record, 16, g, r, dots[kPlace], sum[r]);
+    for (int r = 0; r < low; ++r) {
+      __m512 s = add_scaled<kFormat>(strip, low_record, low, g, r, low_dots[kPlace], _mm512_load_ps(low_sum + r * 16));
+      _mm512_store_ps(low_sum + r * 16, s);
+    }
+  };
+  start_dots.template operator()<0>(0);
+  start_dots.template operator()<1>(1);
+  for (int g = 0; g < groups; g += kDotPlaces) {
+    [&]<int... p>(std::integer_sequence<int, p...>) __attribute__((always_inline)) {
+      ((start_dots.template operator()<(p + kDotsAhead) % kDotPlaces>(g + p + kDotsAhead), scale_dots.template operator()<p>(g + p)), ...);
+    }(std::make_integer_sequence<int, kDotPlaces>());
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) _mm512_storeu_ps(out + r * out_stride, sum[r]);
+  for (int r = 0; r < low; ++r) _mm512_storeu_ps(low_out + r * out_stride, _mm512_load_ps(low_sum + r * 16));
+}
+
 // With a zero point the bytes become signed, so that the dots need no correction.
 template <WeightFormat kFormat>
 void unpack_signed_strip(const uint8_t* panel, int64_t blocks, int64_t first, inl::Strip& strip) {
@@ -142,14 +212,20 @@ void unpack_signed_strip(const uint8_t* panel, int64_t blocks, int64_t first, in
 
 template <WeightFormat kFormat>
 void dot_panel_tiles(const PanelRun& run, const ActivationTiles& tiles, float* out, int64_t out_stride, uint8_t* scratch) {
-  configure_tiles(format_traits(kFormat).half_groups() ? 16 : 32);
+  const int last = tiles.tile_height(tiles.tiles() - 1);
+  const bool pair = tiles.tiles() == 2 && last < 16;
+  configure_tiles(format_traits(kFormat).half_groups() ? 16 : 32, pair ? last : 16);
   inl::Strip strips[kMaxPanelRun];
   for (int64_t first = 0; first < run.blocks; first += inl::kStripBlocks) {
     for (int p = 0; p < run.count; ++p) {
       strips[p] = inl::strip_in(scratch, p, run.blocks - first);
       unpack_signed_strip<kFormat>(run.panel(p), run.blocks, first, strips[p]);
     }
-    for (int64_t t = 0; t < tiles.tiles(); ++t) {
+    for (int p = 0; pair && p < run.count; ++p) {
+      strip_tile_and_low<kFormat>(strips[p], tiles.tile(0) + first * TileRecord::bytes(16), tiles.tile(1) + first * TileRecord::bytes(last),
+                                  last, first == 0, out + p * kPanelRows, out_stride);
+    }
+    for (int64_t t = 0; !pair && t < tiles.tiles(); ++t) {
       int height = tiles.tile_height(t);
       const uint8_t* records = tiles.tile(t) + first * TileRecord::bytes(height);
       for (int p = 0; p < run.count; ++p) {
