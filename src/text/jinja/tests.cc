@@ -67,10 +67,16 @@ bool is_escaped(Runtime&, const Value& value, const Arguments& a) {
   (void)a.bind("escaped", {});
   return value.is_text() && value.text().is_markup();
 }
-template <bool kUpper>
-bool has_case(Runtime& r, const Value& value, const Arguments& a) {
-  (void)a.bind("test", {});
-  return find_string_method(kUpper ? "isupper" : "islower")(r, Value(to_text(r, value)), Arguments()).boolean();
+bool string_method_says(const char* method, Runtime& r, const Value& value) {
+  return find_string_method(method)(r, Value(to_text(r, value)), Arguments()).boolean();
+}
+bool is_lower(Runtime& r, const Value& value, const Arguments& a) {
+  (void)a.bind("lower", {});
+  return string_method_says("islower", r, value);
+}
+bool is_upper(Runtime& r, const Value& value, const Arguments& a) {
+  (void)a.bind("upper", {});
+  return string_method_says("isupper", r, value);
 }
 // Identity: what Python shares is the same object; lists, dicts and objects are compared by address.
 bool is_same(Runtime& r, const Value& value, const Arguments& a) {
@@ -123,7 +129,7 @@ constexpr std::array<Test, 39> kTests = {{
     {"iterable", is_iterable_test},
     {"le", compares<Operator::kLe>},
     {"lessthan", compares<Operator::kLt>},
-    {"lower", has_case<false>},
+    {"lower", is_lower},
     {"lt", compares<Operator::kLt>},
     {"mapping", is_kind<Kind::kDict>},
     {"ne", compares<Operator::kNe>},
@@ -136,7 +142,7 @@ constexpr std::array<Test, 39> kTests = {{
     {"test", is_test},
     {"true", is_bool<true>},
     {"undefined", is_kind<Kind::kUndefined>},
-    {"upper", has_case<true>},
+    {"upper", is_upper},
 }};
 
 }  // namespace
